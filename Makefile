@@ -1,0 +1,64 @@
+# `make demo` and `make test` set up all they need in .venv; a second run installs nothing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contracts tests format bench clean
+
+help:
+	@echo "make demo    set up the light core and show what comity does"
+	@echo "make test    set up everything the tests need, then lint, types, import contracts and all tests"
+	@echo "make bench   measure (see docs/benchmarks.md)"
+	@echo "make format  put the code in its usual form"
+	@echo "make clean   remove what the others made"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "comity needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "==> making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "==> installing comity (the light core) into $(VENV)"
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	@echo "==> installing what the tests need into $(VENV)"
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.core
+	@echo "==> comity demo"
+	@$(BIN)/comity demo
+
+test: lint types contracts tests
+
+lint: $(VENV)/.dev
+	@echo "==> lint (ruff)"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	@echo "==> types (mypy)"
+	@$(BIN)/mypy
+
+contracts: $(VENV)/.dev
+	@echo "==> import contracts (import-linter)"
+	@$(BIN)/lint-imports
+
+tests: $(VENV)/.dev
+	@echo "==> tests (pytest)"
+	@$(BIN)/pytest --numprocesses auto
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist
