@@ -1,0 +1,24 @@
+"""Numbers that come from outside."""
+
+import math
+from typing import SupportsFloat
+
+from comity.errors import InputError
+
+
+def check_finite(number: object, what: str) -> float:
+    """Return a finite number as a float; `what` begins the message of an error.
+
+    >>> check_finite(float("nan"), "the utility of 'a'")
+    Traceback (most recent call last):
+    comity.errors.InputError: the utility of 'a' is nan; it must be a finite number
+    """
+    if isinstance(number, bool | str | bytes) or not isinstance(number, SupportsFloat):
+        raise InputError(f"{what} is {number!r}; it must be a number")
+    try:
+        value = float(number)
+    except (OverflowError, ValueError, TypeError):
+        value = math.inf
+    if not math.isfinite(value):
+        raise InputError(f"{what} is {number!r}; it must be a finite number")
+    return value

@@ -1,0 +1,28 @@
+"""What can go wrong, as one tree under `ComityError`.
+
+Every message says what was given, what was expected and what to do about it; the command line prints it as it is.
+"""
+
+
+class ComityError(Exception):
+    """Any error that comity raises on purpose."""
+
+
+class InputError(ComityError, ValueError):
+    """What was given does not make sense: a name, a graph, a game, a partition, a file."""
+
+
+class UnknownClientError(InputError, LookupError):
+    """A name that is not a client's."""
+
+
+class FormatError(InputError):
+    """A file cannot be read as what its name says it is."""
+
+
+class OutputError(ComityError, OSError):
+    """A result cannot be written where it was asked for."""
+
+
+class MissingDependencyError(ComityError, ImportError):
+    """An optional package is needed for this and is not installed."""
