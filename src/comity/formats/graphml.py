@@ -1,0 +1,71 @@
+"""GraphML: a node for each client, a directed edge from each collaborator to the client that wants it."""
+
+import xml.etree.ElementTree as ET
+
+from comity.core import BenefitGraph, FormatError, InputError, check_name, check_names
+
+_NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+
+
+def read_graphml(text: str) -> BenefitGraph:
+    """Read the first graph of a GraphML document; a node's id is the client's name.
+
+    >>> read_graphml('<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/>'
+    ...              '<edge source="b" target="a"/></graph></graphml>')
+    BenefitGraph({'a': ['b'], 'b': []})
+    """
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise FormatError("the XML declares a document type, which is not read; take the declaration out")
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise FormatError(
+            f"line {error.position[0]}, column {error.position[1]}: not valid XML ({error.msg})"
+        ) from None
+    graph = next((element for element in root.iter() if _tag(element) == "graph"), None)
+    if _tag(root) != "graphml" or graph is None:
+        raise FormatError("there is no <graph> in a <graphml>; is this GraphML?")
+    default = graph.get("edgedefault", "directed")
+    names: list[str] = []
+    edges: list[tuple[str, str]] = []
+    for element in graph:
+        if _tag(element) == "node":
+            names.append(_named(element, "id"))
+        elif _tag(element) == "edge":
+            if element.get("directed", str(default == "directed").lower()) != "true":
+                raise FormatError("an edge is undirected; say who helps whom by directed edges")
+            edges.append((_named(element, "source"), _named(element, "target")))
+        elif _tag(element) == "hyperedge":
+            raise FormatError("a hyperedge is not an edge from one client to another; write it as edges")
+    position = {client: index for index, client in enumerate(check_names(names))}
+    for edge in edges:
+        for end in edge:
+            if end not in position:
+                raise InputError(
+                    f"an edge goes from {edge[0]!r} to {edge[1]!r}, but no node has the id {end!r}; add it"
+                )
+    sources, targets = ([position[edge[side]] for edge in edges] for side in (0, 1))
+    return BenefitGraph.from_edges(position, sources, targets)
+
+
+def _tag(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _named(element: ET.Element, attribute: str) -> str:
+    name = element.get(attribute)
+    if name is None:
+        raise FormatError(f"a <{_tag(element)}> has no {attribute}")
+    return check_name(name)
+
+
+def write_graphml(graph: BenefitGraph) -> str:
+    """Write a graph as a GraphML document that networkx, Gephi, yEd and igraph read."""
+    root = ET.Element("graphml", xmlns=_NAMESPACE)
+    drawn = ET.SubElement(root, "graph", id="benefit", edgedefault="directed")
+    for client in graph.clients:
+        ET.SubElement(drawn, "node", id=client)
+    for collaborator, client in graph.edges():
+        ET.SubElement(drawn, "edge", source=collaborator, target=client)
+    ET.indent(root, " ")
+    return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
