@@ -1,0 +1,158 @@
+"""Collaboration equilibrium: peel stable coalitions until nobody remains (paper, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import overload
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from comity.core import BenefitGraph, Coalition, Game, InputError, check_coalition, check_names, unknown_client
+from comity.core.components import components, layers
+from comity.peels import Equilibrium, Wishes
+
+Collaborators = Callable[[str, Coalition], Iterable[str]]
+Settle = Callable[[Coalition], Mapping[str, Coalition]]
+
+
+@overload
+def find_equilibrium(clients: BenefitGraph | Game) -> Equilibrium: ...
+@overload
+def find_equilibrium(clients: Iterable[str], collaborators_of: Collaborators) -> Equilibrium: ...
+def find_equilibrium(
+    clients: BenefitGraph | Game | Iterable[str], collaborators_of: Collaborators | None = None
+) -> Equilibrium:
+    """Find the coalitions that nobody wants to leave, by peeling stable coalitions (paper, Algorithm 1).
+
+    1. Each client that remains names its collaborators among those who remain.
+    2. The strongly connected components of this graph that want nobody outside are stable and leave.
+    3. Those who lost a collaborator are asked again; repeat until nobody remains.
+
+    Give it one of three things:
+
+    * a `BenefitGraph`, which is fixed: a client that lost collaborators keeps the others. One pass for the
+      components and one for their order give all peels, O(clients + edges) in all;
+    * the clients and an oracle ``collaborators_of(client, remaining)``, which names the best collaborators among
+      those who remain (the client itself may be left out). A client is asked at first and each time it lost
+      a collaborator: the maximum over a smaller set is attained by the same collaborators as long as they are there;
+    * a `Game`, which is its own oracle and settles ties so that both axioms hold.
+
+    >>> find_equilibrium(BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]}))
+    Equilibrium({a, b}, {c})
+
+    After {a, b} left, d asks again and turns to e:
+
+    >>> wishes = {"a": "b", "b": "a", "d": "ae", "e": "d"}
+    >>> find_equilibrium(["a", "b", "d", "e"], lambda client, remaining: remaining & set(wishes[client]))
+    Equilibrium({a, b}, {d, e})
+    """
+    if isinstance(clients, BenefitGraph | Game):
+        if collaborators_of is not None:
+            kind = type(clients).__name__
+            raise InputError(f"a {kind} says itself who wants whom; give either it or clients and an oracle, not both")
+        if isinstance(clients, Game):
+            return _ask_and_peel(clients.clients, clients.collaborators_of, clients.settle)
+        return _peel_fixed(clients)
+    if collaborators_of is None:
+        raise InputError(
+            "find_equilibrium needs a BenefitGraph, a Game, or clients and collaborators_of(client, remaining)"
+        )
+    return _ask_and_peel(check_names(clients), collaborators_of, None)
+
+
+def stable_coalitions(graph: BenefitGraph) -> tuple[Coalition, ...]:
+    """Return the strongly connected components that no edge enters (paper, Theorem 1): the first peel.
+
+    >>> stable_coalitions(BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})) == ({"a", "b"},)
+    True
+    """
+    return _peel_fixed(graph).peels[0].stable
+
+
+def _peel_fixed(graph: BenefitGraph) -> Equilibrium:
+    """Peel a fixed graph: when a source component leaves, the others stay components, so their layers are the peels."""
+    count, labels = components(graph.wants)
+    layer = layers(graph.wants, count, labels)
+    first = np.empty(count, np.intp)
+    everybody = np.arange(len(graph))
+    first[labels[::-1]] = everybody[::-1]  # of equal positions the last assignment stays: the first client
+    order = np.lexsort((first, layer))
+    number = np.empty(count, np.int32)
+    number[order] = np.arange(count)
+    wishes = Wishes(everybody, np.zeros(len(graph), np.int32), graph.wants)
+    return Equilibrium(graph.clients, number[labels], layer[order], wishes)
+
+
+def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, settle: Settle | None) -> Equilibrium:
+    """Peel with an oracle, asking again only those who lost a collaborator."""
+    remaining = set(clients)
+    position = {client: index for index, client in enumerate(clients)}
+    wishes: dict[str, Coalition] = {}
+    wanted_by: dict[str, set[str]] = {client: set() for client in clients}
+    entries: list[tuple[int, str, Coalition]] = []
+    formed: list[tuple[int, Coalition]] = []
+    asked: Iterable[str] = clients
+    for peel in range(len(clients)):
+        present = frozenset(remaining)
+        answers = {client: _ask(collaborators_of, client, present) for client in asked}
+        wishes.update(answers)
+        # A coalition that was not stable before has somebody who was asked again, so those are where to look.
+        reach = sorted(_reach(answers, wishes), key=position.__getitem__)
+        stable = stable_coalitions(BenefitGraph({client: wishes[client] for client in reach}))
+        if settle is not None:
+            settled = [settle(coalition) for coalition in stable]
+            stable = tuple(frozenset(part) for part in settled)
+            answers |= {i: wanted for part in settled for i, wanted in part.items() if wanted != wishes[i]}
+            wishes.update(answers)
+        for client, wanted in answers.items():
+            entries.append((peel, client, wanted))
+            for other in wanted:
+                wanted_by[other].add(client)
+        formed.extend((peel, coalition) for coalition in stable)
+        gone = frozenset().union(*stable)
+        remaining -= gone
+        if not remaining:
+            break
+        lost = {i for j in gone for i in wanted_by[j] if i in remaining and j in wishes[i]}
+        asked = sorted(lost, key=position.__getitem__)
+    return _assemble(clients, position, entries, formed)
+
+
+def _ask(collaborators_of: Collaborators, client: str, remaining: Coalition) -> Coalition:
+    """Ask a client for its collaborators, and check that the answer makes sense."""
+    whose = f"the collaborators of {client!r}"
+    wanted = check_coalition(collaborators_of(client, remaining), whose)
+    for other in sorted(wanted - remaining):
+        raise unknown_client(other, sorted(remaining), f"{whose}, as the oracle gave them among those who remain")
+    return wanted | {client}
+
+
+def _reach(clients: Iterable[str], wishes: Mapping[str, Coalition]) -> set[str]:
+    """Return some clients and everybody they want, directly or through others."""
+    reached = set(clients)
+    frontier = list(reached)
+    while frontier:
+        new = wishes[frontier.pop()] - reached
+        reached |= new
+        frontier.extend(new)
+    return reached
+
+
+def _assemble(
+    clients: tuple[str, ...],
+    position: Mapping[str, int],
+    entries: Sequence[tuple[int, str, Coalition]],
+    formed: Sequence[tuple[int, Coalition]],
+) -> Equilibrium:
+    """Turn what was asked and what left into the arrays of an equilibrium."""
+    numbers = np.empty(len(clients), np.int32)
+    for number, (_, coalition) in enumerate(formed):
+        numbers[[position[client] for client in coalition]] = number
+    rows = [sorted(position[other] for other in wanted if other != client) for _, client, wanted in entries]
+    indices = np.array([index for row in rows for index in row], np.int32)
+    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int32)
+    wanted = csr_array((np.ones(indices.size, np.bool_), indices, indptr), shape=(len(rows), len(clients)))
+    asker = np.array([position[client] for _, client, _ in entries], np.int32)
+    peel = np.array([peel for peel, _, _ in entries], np.int32)
+    return Equilibrium(clients, numbers, np.array([peel for peel, _ in formed], np.int32), Wishes(asker, peel, wanted))

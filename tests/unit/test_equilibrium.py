@@ -1,0 +1,90 @@
+"""find_equilibrium: its three ways in, what it keeps, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from comity import BenefitGraph, Game, InputError, find_equilibrium
+
+GRAPH = BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})
+
+
+def test_what_an_equilibrium_tells() -> None:
+    found = find_equilibrium(GRAPH)
+    assert found.coalitions == ({"a", "b"}, {"c"})
+    assert found.coalition_of("c") == {"c"}
+    assert found.peel_number_of("c") == 1
+    assert len(found.peels) == 2
+    assert found.peels[-1].remaining == ("c",)
+    assert [peel.number for peel in found.peels[:]] == [0, 1]
+    assert found.peels[0].asked == ("a", "b", "c")
+    assert found.peels[1].asked == ()
+    assert [str(wish) for wish in found.unmet] == ["c wanted a; a gains nothing from c"]
+    assert repr(found) == "Equilibrium({a, b}, {c})"
+    assert repr(found.peels[0]) == "<Peel 0: {a, b} left>"
+    with pytest.raises(IndexError):
+        found.peels[2]
+    with pytest.raises(InputError, match="unknown client 'x'"):
+        found.coalition_of("x")
+
+
+def test_as_plain_values() -> None:
+    assert find_equilibrium(GRAPH).to_dict() == {
+        "clients": ["a", "b", "c"],
+        "coalitions": [{"members": ["a", "b"], "peel": 1}, {"members": ["c"], "peel": 2}],
+        "unmet": [{"client": "c", "collaborator": "a", "peel": 1}],
+        "peels": [
+            {"peel": 1, "wishes": {"a": ["b"], "b": ["a"], "c": ["a"]}, "left": [["a", "b"]]},
+            {"peel": 2, "wishes": {}, "left": [["c"]]},
+        ],
+    }
+
+
+def test_a_long_chain() -> None:
+    """Each wants the one before: as many peels as clients, and none of them costs more than itself."""
+    size = 20_000
+    names = [f"c{number}" for number in range(size)]
+    found = find_equilibrium(BenefitGraph.from_edges(names, np.arange(size - 1), np.arange(1, size)))
+    assert len(found.peels) == size
+    assert found.coalitions == tuple(frozenset([name]) for name in names)
+    assert found.peels[size - 2].remaining == (names[-2], names[-1])
+    assert len(found.unmet) == size - 1
+
+
+def test_a_long_chain_by_oracle() -> None:
+    size = 1_000
+    before = {f"c{number}": f"c{number - 1}" for number in range(size)}
+    found = find_equilibrium(before, lambda i, remaining: remaining & {before[i]})
+    assert len(found.peels) == size
+    assert [peel.asked for peel in found.peels[1:]] == [(f"c{number}",) for number in range(1, size)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (["x"], "the collaborators of 'a', as the oracle gave them among those who remain: unknown client 'x'"),
+        ("b", "must be a list of clients, not 'b'"),
+        (None, "must be a list of clients, not None"),
+        ([1], "must be text"),
+    ],
+)
+def test_an_oracle_that_returns_nonsense_is_refused(answer: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_equilibrium(["a", "b"], lambda client, remaining: answer)
+
+
+def test_an_oracle_that_returns_somebody_who_left_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown client 'a'"):
+        find_equilibrium(["a", "b"], lambda client, remaining: ["a"])
+
+
+def test_bad_calls_are_refused() -> None:
+    with pytest.raises(InputError, match="not both"):
+        find_equilibrium(GRAPH, lambda client, remaining: [])
+    with pytest.raises(InputError, match="not both"):
+        find_equilibrium(Game.from_records([("a", ["a"], 1)]), lambda client, remaining: [])
+    with pytest.raises(InputError, match="needs a BenefitGraph"):
+        find_equilibrium(["a"])
+    with pytest.raises(InputError, match="listed twice"):
+        find_equilibrium(["a", "a"], lambda client, remaining: [])
+    with pytest.raises(InputError, match="no clients"):
+        find_equilibrium([], lambda client, remaining: [])
