@@ -1,0 +1,406 @@
+"""The proof that a partition is a collaboration equilibrium, or the reason why it is not.
+
+The paper's axioms speak of every subset, 2^N of them. Maximal utilities never fall when a coalition grows, and that
+makes a short proof enough; `docs/theory.md` has it in full.
+
+*Outer.* Order the clients so that each gains nothing from all who come with or after it: U(i, R) ≤ U(i, C). Whatever
+rival coalition is proposed, the member that comes first in this order gains nothing by it. Peels are such an order, a
+coalition at a time.
+
+*Inner.* Draw an edge j → i in a coalition C wherever leaving j out costs i: U(i, C∖{j}) < U(i, C). A part of C that
+loses nothing holds, with each client, all it has an edge from. If C is strongly connected there is no such part. If
+it is not (ties), the part leaves out some component that nobody else has an edge from; send away whoever
+loses without that component, again and again: nobody is left, or those who are left are the part.
+
+So N + |E| inequalities prove a partition without ties, and a few more decide one with ties. This module knows nothing
+of how partitions are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from comity.axioms import Table, Utility, Witness, find_witness
+from comity.core import Coalition, Game, InputError, check_coalition, check_finite, check_names
+
+
+class Verdict(StrEnum):
+    """What the certificate says of the partition."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+@runtime_checkable
+class Partitioned(Protocol):
+    """Something that has coalitions and knows what each client wants in its own: an `Equilibrium`, for example."""
+
+    @property
+    def coalitions(self) -> tuple[Coalition, ...]:
+        """The coalitions."""
+
+    def collaborators_of(self, client: str) -> Coalition:
+        """Return the collaborators of a client in its coalition."""
+
+
+@dataclass(frozen=True, slots=True)
+class OuterInequality:
+    """`client` gains nothing from anybody of `among`: ``best`` = U(i, among) ≤ U(i, C) = ``utility``."""
+
+    client: str
+    among: Coalition
+    utility: float
+    best: float
+
+    @property
+    def margin(self) -> float:
+        """How far the inequality is from failing; 0 says that the coalition gives all there is to get."""
+        return self.utility - self.best
+
+
+@dataclass(frozen=True, slots=True)
+class InnerInequality:
+    """Leaving `without` out of its coalition costs `client`: ``reduced`` = U(i, C∖without) < U(i, C) = ``utility``."""
+
+    client: str
+    without: Coalition
+    utility: float
+    reduced: float
+
+    @property
+    def margin(self) -> float:
+        """What `client` would lose: what those left out bring it."""
+        return self.utility - self.reduced
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What was checked of a partition, with every margin, and the verdict.
+
+    `order` is an order in which whole coalitions can leave, as far as there is one. `by_peels` says that all of them
+    can and that each is held together by edges, which is more than the axioms ask: when its turn comes, nobody who
+    remains has anything to offer to any member. `notes` say in words what could not be shown.
+    """
+
+    coalitions: tuple[Coalition, ...]
+    verdict: Verdict
+    outer: tuple[OuterInequality, ...]
+    inner: tuple[InnerInequality, ...]
+    witnesses: tuple[Witness, ...]
+    order: tuple[Coalition, ...]
+    by_peels: bool
+    notes: tuple[str, ...]
+    tolerance: float
+    evaluations: int
+    exhaustive: bool
+
+    @property
+    def proved(self) -> bool:
+        """Whether the partition is proved to be an equilibrium."""
+        return self.verdict is Verdict.PROVED
+
+    def __str__(self) -> str:
+        counted = f"{len(self.outer)} outer and {len(self.inner)} inner inequalities"
+        tried = ", and every subset tried" if self.exhaustive else ""
+        if self.verdict is Verdict.REFUTED:
+            return f"refuted: {self.witnesses[0]}"
+        if self.verdict is Verdict.UNDECIDED:
+            return f"undecided: {self.notes[0]}"
+        smallest = min((inequality.margin for inequality in self.inner), default=None)
+        cost = "" if smallest is None else f"; leaving out a collaborator costs at least {smallest:.6g}"
+        return f"proved: {counted} hold{tried}{cost}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, for JSON; sets are sorted."""
+        return {
+            "verdict": str(self.verdict),
+            "by_peels": self.by_peels,
+            "exhaustive": self.exhaustive,
+            "tolerance": self.tolerance,
+            "evaluations": self.evaluations,
+            "order": [sorted(coalition) for coalition in self.order],
+            "outer": [
+                {"client": o.client, "among": sorted(o.among), "utility": o.utility, "best": o.best, "margin": o.margin}
+                for o in self.outer
+            ],
+            "inner": [
+                {
+                    "client": i.client,
+                    "without": sorted(i.without),
+                    "utility": i.utility,
+                    "reduced": i.reduced,
+                    "margin": i.margin,
+                }
+                for i in self.inner
+            ],
+            "witnesses": [
+                {"axiom": w.axiom, "members": list(w.members), "now": dict(w.now), "then": dict(w.then)}
+                for w in self.witnesses
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def certify(
+    partition: Partitioned | Iterable[Iterable[str]],
+    utility: Utility | Game,
+    *,
+    tolerance: float = 0.0,
+    exhaustive: bool = False,
+) -> Certificate:
+    """Prove that a partition is a collaboration equilibrium, or refute it with a witness.
+
+    `utility` is ``utility(client, coalition)``, the maximal utility that the client can achieve with the coalition, or
+    a `Game`. Differences up to `tolerance` count as none. `exhaustive` also tries every subset (at most 12 clients).
+
+    The verdict is *proved*; *refuted*, with a witness that has been checked by definition; or *undecided*, if `utility`
+    turns out not to be maximal (more clients made a utility smaller), since then nothing follows from a few values.
+
+    An `Equilibrium` brings the edges to check; for a bare partition every pair inside a coalition is tried.
+
+    >>> game = Game.from_records([
+    ...     ("a", ["a"], 0.6), ("a", ["a", "b"], 0.8),
+    ...     ("b", ["b"], 0.7), ("b", ["a", "b"], 0.9),
+    ...     ("c", ["c"], 0.5), ("c", ["a", "c"], 0.6),
+    ... ])
+    >>> print(certify([["a", "b"], ["c"]], game))
+    proved: 3 outer and 2 inner inequalities hold; leaving out a collaborator costs at least 0.2
+    >>> print(certify([["a"], ["b"], ["c"]], game))
+    refuted: {a, b} would all gain as a coalition of their own (a 0.6 → 0.8, b 0.7 → 0.9)
+    """
+    if check_finite(tolerance, "the tolerance") < 0:
+        raise InputError(f"the tolerance is {tolerance}; it must be 0 or more")
+    claimed = partition.collaborators_of if isinstance(partition, Partitioned) else None
+    coalitions = _check_partition(partition.coalitions if isinstance(partition, Partitioned) else partition)
+    clients = check_names(i for coalition in coalitions for i in coalition)
+    if isinstance(utility, Game):
+        _check_clients(clients, utility)
+        utility = utility.maximal_utility
+    notes: list[str] = []
+    table = None
+    if exhaustive:
+        table = Table(clients, utility)
+        utility = table
+        if table.raised:
+            notes.append(f"the utility is not maximal ({table.raised}); the largest over all subsets was taken")
+
+    values = _Values(utility, {i: frozenset(home) for home in coalitions for i in home}, tolerance)
+    outer, order, rival = _check_outer(coalitions, values)
+    inner, deserters, tied = _check_inner(coalitions, values, claimed)
+    notes += tied
+    whole = len(order) == len(coalitions)
+    if not whole and not rival:
+        notes.append("there is no order of whole coalitions; the proof sends clients away one at a time")
+    witnesses = [witness for witness in (*deserters, rival) if witness]
+    if table is not None:
+        found = find_witness(coalitions, table, tolerance)
+        witnesses = [found] if found else []
+    if values.contradiction:
+        verdict, witnesses = Verdict.UNDECIDED, []
+        notes.insert(0, f"the utility is not maximal: {values.contradiction}; nothing follows from a few values of it")
+    else:
+        verdict = Verdict.REFUTED if witnesses else Verdict.PROVED
+    for witness in witnesses:
+        if not witness.holds(coalitions, utility, tolerance):
+            raise InputError(f"the utility gives different values when asked twice; it must be a function ({witness})")
+    return Certificate(
+        coalitions=tuple(map(frozenset, coalitions)),
+        verdict=verdict,
+        outer=outer,
+        inner=inner,
+        witnesses=tuple(witnesses),
+        order=order,
+        by_peels=verdict is Verdict.PROVED and whole and all(len(i.without) == 1 for i in inner),
+        notes=tuple(notes),
+        tolerance=float(tolerance),
+        evaluations=values.count if table is None else int((~np.isnan(table.values)).sum()),
+        exhaustive=exhaustive,
+    )
+
+
+class _Values:
+    """The utility, asked once for each set, checked to be finite and, where that shows, to be maximal."""
+
+    def __init__(self, utility: Utility, homes: Mapping[str, Coalition], tolerance: float) -> None:
+        self.utility = utility
+        self.homes = homes
+        self.everybody = frozenset(homes)
+        self.tolerance = tolerance
+        self.contradiction: str | None = None
+        self._known: dict[tuple[str, Coalition], float] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._known)
+
+    def __call__(self, client: str, coalition: Coalition) -> float:
+        key = (client, coalition)
+        if key not in self._known:
+            what = f"the utility of {client!r} with {sorted(coalition)}"
+            self._known[key] = check_finite(self.utility(client, coalition), what)
+            self._compare(client, coalition)
+        return self._known[key]
+
+    def home(self, client: str) -> float:
+        """Return the utility of a client in its own coalition."""
+        return self(client, self.homes[client])
+
+    def gains(self, client: str, coalition: Coalition) -> bool:
+        """Tell whether a client is better off with a coalition than in its own."""
+        return self(client, coalition) > self.home(client) + self.tolerance
+
+    def loses(self, client: str, coalition: Coalition) -> bool:
+        """Tell whether a client is worse off with a coalition than in its own."""
+        return self(client, coalition) < self.home(client) - self.tolerance
+
+    def _compare(self, client: str, coalition: Coalition) -> None:
+        """Compare a new value with that of the client's own coalition, and of everybody, where one holds the other."""
+        for other in (self.homes[client], self.everybody):
+            if (client, other) in self._known:
+                small, large = sorted((coalition, other), key=len)
+                if small <= large and self._known[client, small] > self._known[client, large] + self.tolerance:
+                    self.contradiction = self.contradiction or (
+                        f"{client} has {self._known[client, small]:.6g} with {{{', '.join(sorted(small))}}} "
+                        f"and {self._known[client, large]:.6g} with {{{', '.join(sorted(large))}}}"
+                    )
+
+
+def _check_outer(
+    coalitions: list[tuple[str, ...]], values: _Values
+) -> tuple[tuple[OuterInequality, ...], tuple[Coalition, ...], Witness | None]:
+    """Look for an order in which everybody gains nothing from those who are still there.
+
+    Whole coalitions go first; they are tried in the order given, so that for an `Equilibrium` every client is asked
+    once. Where that is stuck, single clients go. Who is left at the end is the largest rival coalition, since sets in
+    which everybody gains are closed under union.
+    """
+    found: dict[str, OuterInequality] = {}
+
+    def lets_go(i: str, among: Coalition) -> bool:
+        if i not in found and not values.gains(i, among):
+            found[i] = OuterInequality(i, among, values.home(i), values(i, among))
+        return i in found
+
+    waiting = dict.fromkeys(coalitions)
+    order: list[Coalition] = []
+    stuck = False
+    while waiting and not stuck:
+        stuck = True
+        for coalition in tuple(waiting):
+            among = frozenset(i for other in waiting for i in other)
+            if all(lets_go(i, among) for i in coalition):
+                order.append(frozenset(coalition))
+                del waiting[coalition]
+                stuck = False
+
+    rest = tuple(i for coalition in waiting for i in coalition)
+    while rest and len(staying := tuple(i for i in rest if not lets_go(i, frozenset(rest)))) < len(rest):
+        rest = staying
+    rival = _smallest(rest, lambda i, among: values.gains(i, among))
+    return tuple(found.values()), tuple(order), _witness("outer", rival, values)
+
+
+def _check_inner(
+    coalitions: list[tuple[str, ...]], values: _Values, claimed: Callable[[str], Coalition] | None
+) -> tuple[tuple[InnerInequality, ...], list[Witness | None], list[str]]:
+    """Look, in every coalition, for a part that can leave without loss; return what was checked, parts and ties."""
+    checked: dict[tuple[str, Coalition], InnerInequality] = {}
+    deserters: list[Witness | None] = []
+    notes: list[str] = []
+
+    def costs(i: str, home: Coalition, left: Coalition) -> bool:
+        loses = values.loses(i, left)
+        if loses:
+            checked[i, home - left] = InnerInequality(i, home - left, values.home(i), values(i, left))
+        return loses
+
+    for coalition in coalitions:
+        home = frozenset(coalition)
+        edges = np.zeros((len(coalition), len(coalition)))
+        for at, i in enumerate(coalition):
+            wanted = home if claimed is None else claimed(i) & home
+            for j_at, j in enumerate(coalition):
+                if j != i and j in wanted:
+                    edges[at, j_at] = costs(i, home, home - {j})
+                    if claimed is not None and not edges[at, j_at]:
+                        notes.append(f"{i} does as well without {j}: another best set exists")
+        for component in _needed_by_nobody(edges):
+            rest = tuple(i for at, i in enumerate(coalition) if at not in component)
+            part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
+            deserters.append(_witness("inner", _smallest(part, lambda i, left: not values.loses(i, left)), values))
+    return tuple(checked.values()), deserters, notes
+
+
+def _needed_by_nobody(edges: np.ndarray[Any, Any]) -> list[set[int]]:
+    """Return the strongly connected components whose members no client outside has an edge from.
+
+    ``edges[i, j]`` says that i needs j.
+    """
+    count, labels = connected_components(edges, directed=True, connection="strong")
+    needed = {int(labels[j]) for i, j in np.argwhere(edges) if labels[i] != labels[j]}
+    return [set(np.flatnonzero(labels == label).tolist()) for label in range(count) if label not in needed]
+
+
+Stays = Callable[[str, Coalition], bool]
+
+
+def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
+    """Return the largest subset all of whose members stay in it, by sending away those who do not.
+
+    Right if a client that stays in a set stays in every larger one.
+    """
+    while clients:
+        among = frozenset(clients)
+        staying = tuple(i for i in clients if stays(i, among))
+        if staying == clients:
+            return clients
+        clients = staying
+    return ()
+
+
+def _smallest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
+    """Return a subset all of whose members stay in it, with none inside it, given one all of whose members stay."""
+    for i in reversed(clients):
+        if i in clients and (fewer := _largest(tuple(j for j in clients if j != i), stays)):
+            clients = fewer
+    return clients
+
+
+def _witness(axiom: Any, members: tuple[str, ...], values: _Values) -> Witness | None:
+    if not members:
+        return None
+    then = {i: values(i, frozenset(members)) for i in members}
+    return Witness(axiom, members, {i: values.home(i) for i in members}, then)
+
+
+def _check_partition(partition: object) -> list[tuple[str, ...]]:
+    """Return the coalitions with their members in order, having checked that none is empty."""
+    if isinstance(partition, str | Mapping) or not isinstance(partition, Iterable):
+        raise InputError(f"a partition is a list of coalitions, each a list of clients, not {partition!r}")
+    coalitions = []
+    for number, members in enumerate(partition, start=1):
+        coalition = tuple(members) if isinstance(members, list | tuple) else members
+        checked = check_coalition(coalition, f"coalition {number}")
+        if not checked:
+            raise InputError(f"coalition {number} is empty; leave it out")
+        coalitions.append(tuple(dict.fromkeys(coalition)) if isinstance(coalition, tuple) else tuple(sorted(checked)))
+    if len(frozenset().union(*coalitions)) < sum(map(len, coalitions)):
+        double = next(i for c in coalitions for i in c if sum(i in other for other in coalitions) > 1)
+        raise InputError(f"client {double!r} is in two coalitions; a partition has every client in one")
+    return coalitions
+
+
+def _check_clients(clients: Iterable[str], game: Game) -> None:
+    """Check that a partition is one of this game's clients."""
+    given = frozenset(clients)
+    for i in sorted(given - frozenset(game.clients)):
+        game.maximal_utility(i, [i])  # raises, naming the clients
+    if missing := sorted(frozenset(game.clients) - given):
+        raise InputError(f"client {missing[0]!r} of the game is in no coalition; a partition has every client in one")
