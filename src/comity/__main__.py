@@ -1,0 +1,5 @@
+"""``python -m comity`` is ``comity``."""
+
+from comity.cli.main import main
+
+main()

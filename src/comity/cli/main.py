@@ -1,0 +1,107 @@
+"""The entry point: the group of commands, and what happens when one fails."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from typing import Any
+
+import click
+
+from comity import __version__
+from comity.cli.demo import demo
+from comity.cli.equilibrium import certify, equilibrium
+
+BAD_INPUT = 2
+BUG = 3
+INTERRUPTED = 130
+
+
+class Suggesting(click.Group):
+    """A group that answers an unknown command with the nearest known one."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Find the command, or suggest one."""
+        name = args[0] if args else ""
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            close = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            ctx.fail(f"There is no command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=Suggesting,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  comity demo                        see it work on six clients
+  comity equilibrium wishes.csv      coalitions from who wants whom
+  comity equilibrium game.json       coalitions and proof from utilities
+  comity certify game.json mine.json check a partition of your own
+  eval "$(comity completion bash)"   complete commands with Tab""",
+)
+@click.version_option(__version__, prog_name="comity")
+def cli() -> None:
+    """Who should train with whom: coalitions that nobody wants to leave, with proof."""
+
+
+@cli.command(short_help="Print the script for completion in your shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes comity's commands and options with Tab.
+
+    \b
+    bash: add to ~/.bashrc:                     eval "$(comity completion bash)"
+    zsh:  add to ~/.zshrc:                      eval "$(comity completion zsh)"
+    fish: save as ~/.config/fish/completions/comity.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    complete = get_completion_class(shell)
+    assert complete is not None
+    click.echo(complete(cli, {}, "comity", "_COMITY_COMPLETE").source())
+
+
+cli.add_command(demo)
+cli.add_command(equilibrium)
+cli.add_command(certify)
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong ends in one message and an exit status, never a traceback."""
+    sys.exit(run())
+
+
+def run() -> int:
+    """Run the command line and return the exit status."""
+    from comity.errors import ComityError
+
+    try:
+        cli.main(prog_name="comity", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return BAD_INPUT
+    except ComityError as error:
+        click.echo(f"error: {error}", err=True)
+        return BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted; nothing was left half-written", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, `head` for example, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("COMITY_TRACEBACK"):
+            raise
+        click.echo(
+            f"error: {type(error).__name__}: {error}\nThis is a bug in comity; please report it, with what "
+            "COMITY_TRACEBACK=1 in front of the command prints.",
+            err=True,
+        )
+        return BUG
+    return 0
