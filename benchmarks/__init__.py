@@ -1,0 +1,1 @@
+"""Measurements. Each prints ratios taken in one run; `python -m benchmarks` runs all of them."""

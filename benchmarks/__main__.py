@@ -1,0 +1,24 @@
+"""Run every benchmark, or those that are named: ``python -m benchmarks [NAME …]``."""
+
+import os
+import sys
+
+# One thread, so that times are the algorithm's and can be compared.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+from benchmarks import equilibrium  # noqa: E402 (the thread counts must be set before numpy is loaded)
+
+BENCHMARKS = {"equilibrium": equilibrium.main}
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(BENCHMARKS)
+    for name in names:
+        if name not in BENCHMARKS:
+            sys.exit(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+        print(f"\n== {name}")
+        BENCHMARKS[name]()
+
+
+main()
