@@ -1,0 +1,60 @@
+"""What README.md and docs/ show is what happens."""
+
+import doctest
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(?P<language>\w*) ?(?P<file>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
+
+
+def console(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command of a console block with the output shown after it."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_examples(
+    document: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    comity: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in BLOCK.finditer(document.read_text(encoding="utf-8")):
+        line = document.read_text(encoding="utf-8").count("\n", 0, block.start())
+        if block["file"]:
+            Path(block["file"]).write_text(block["text"], encoding="utf-8")
+        if block["language"] == "python":
+            test = doctest.DocTestParser().get_doctest(block["text"], names, document.name, str(document), line)
+            runner = doctest.DocTestRunner(optionflags=OPTIONS)
+            failures: list[str] = []
+            runner.run(test, out=failures.append, clear_globs=False)
+            assert not runner.failures, "".join(failures)
+            names.update(test.globs)
+        if block["language"] == "console":
+            for command, shown in console(block["text"]):
+                words = shlex.split(command)
+                assert words[0] == "comity", f"only comity is run here, not {command}"
+                done = comity(*words[1:])
+                assert done.returncode < 2, done.stderr
+                beginning, cut, _ = shown.partition("…\n")
+                printed = done.stdout[: len(beginning)] if cut else done.stdout
+                assert printed == beginning, f"{document.name} shows something else for `{command}`"
+
+
+def test_links_lead_somewhere() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name} links to {target}"
