@@ -18,7 +18,8 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "comity needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "==> making $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip --version > /dev/null || \
+		{ rm -rf $(VENV); echo "$(PYTHON) cannot make an environment with pip (Debian: install python3-venv)"; exit 1; }
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "==> installing comity (the light core) into $(VENV)"

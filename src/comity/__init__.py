@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from comity.axioms import Witness
     from comity.certificate import Certificate, Verdict, certify
-    from comity.core import BenefitGraph, Coalition, ComityError, Game, InputError
+    from comity.core import BenefitGraph, Coalition, Game
     from comity.equilibrium import find_equilibrium, stable_coalitions
+    from comity.errors import (
+        ComityError,
+        FormatError,
+        InputError,
+        MissingDependencyError,
+        OutputError,
+        UnknownClientError,
+    )
     from comity.peels import Equilibrium, Peel, UnmetWish
 
 __version__ = "0.1.0"
@@ -25,10 +33,14 @@ _HOMES = {
     "BenefitGraph": "core",
     "Certificate": "certificate",
     "Coalition": "core",
-    "ComityError": "core",
+    "ComityError": "errors",
     "Equilibrium": "peels",
     "Game": "core",
-    "InputError": "core",
+    "FormatError": "errors",
+    "InputError": "errors",
+    "MissingDependencyError": "errors",
+    "OutputError": "errors",
+    "UnknownClientError": "errors",
     "Peel": "peels",
     "UnmetWish": "peels",
     "Verdict": "certificate",
@@ -44,9 +56,13 @@ __all__ = [
     "Coalition",
     "ComityError",
     "Equilibrium",
+    "FormatError",
     "Game",
     "InputError",
+    "MissingDependencyError",
+    "OutputError",
     "Peel",
+    "UnknownClientError",
     "UnmetWish",
     "Verdict",
     "Witness",

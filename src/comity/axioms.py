@@ -12,9 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from comity.core import Coalition, InputError
+from comity.core import Coalition, InputError, check_finite, shown
 
 MOST_CLIENTS = 12
+_SHOWN = 8
 Utility = Callable[[str, Coalition], float]
 
 
@@ -45,9 +46,10 @@ class Witness:
     def __str__(self) -> str:
         them = "{" + ", ".join(self.members) + "}"
         if self.axiom == "inner":
-            return f"{them} can leave their coalition without loss"
-        gains = ", ".join(f"{i} {self.now[i]:.6g} → {self.then[i]:.6g}" for i in self.members)
-        return f"{them} would all gain as a coalition of their own ({gains})"
+            return f"{them} can leave {'its' if len(self.members) == 1 else 'their'} coalition without loss"
+        gains = [f"{i} {self.now[i]:.6g} → {self.then[i]:.6g}" for i in self.members[:_SHOWN]]
+        more = [f"and {len(self.members) - _SHOWN} more"] if len(self.members) > _SHOWN else []
+        return f"{them} would all gain as a coalition of their own ({', '.join(gains + more)})"
 
 
 class Table:
@@ -70,7 +72,8 @@ class Table:
             members = self.members(mask)
             for i in range(len(clients)):
                 if mask >> i & 1:
-                    self.values[i, mask] = utility(clients[i], frozenset(members))
+                    what = f"the utility of {shown(clients[i])} with {shown(list(members))}"
+                    self.values[i, mask] = check_finite(utility(clients[i], frozenset(members)), what)
         self.raised = self._raise_to_maximum()
 
     def members(self, mask: int) -> tuple[str, ...]:

@@ -8,7 +8,17 @@ from typing import overload
 import numpy as np
 from scipy.sparse import csr_array
 
-from comity.core import BenefitGraph, Coalition, Game, InputError, check_coalition, check_names, unknown_client
+from comity.core import (
+    BenefitGraph,
+    Coalition,
+    Game,
+    InputError,
+    UnknownClientError,
+    check_coalition,
+    check_names,
+    shown,
+    unknown_client,
+)
 from comity.core.components import components, layers
 from comity.peels import Equilibrium, Wishes
 
@@ -17,11 +27,12 @@ Settle = Callable[[Coalition], Mapping[str, Coalition]]
 
 
 @overload
-def find_equilibrium(clients: BenefitGraph | Game) -> Equilibrium: ...
+def find_equilibrium(clients: BenefitGraph | Game | Mapping[str, Iterable[str]]) -> Equilibrium: ...
 @overload
 def find_equilibrium(clients: Iterable[str], collaborators_of: Collaborators) -> Equilibrium: ...
 def find_equilibrium(
-    clients: BenefitGraph | Game | Iterable[str], collaborators_of: Collaborators | None = None
+    clients: BenefitGraph | Game | Mapping[str, Iterable[str]] | Iterable[str],
+    collaborators_of: Collaborators | None = None,
 ) -> Equilibrium:
     """Find the coalitions that nobody wants to leave, by peeling stable coalitions (paper, Algorithm 1).
 
@@ -31,8 +42,8 @@ def find_equilibrium(
 
     Give it one of three things:
 
-    * a `BenefitGraph`, which is fixed: a client that lost collaborators keeps the others. One pass for the
-      components and one for their order give all peels, O(clients + edges) in all;
+    * a `BenefitGraph`, or the mapping to build one from. It is fixed: a client that lost collaborators keeps the
+      others. One pass for the components and one for their order give all peels, O(clients + edges) in all;
     * the clients and an oracle ``collaborators_of(client, remaining)``, which names the best collaborators among
       those who remain (the client itself may be left out). A client is asked at first and each time it lost
       a collaborator: the maximum over a smaller set is attained by the same collaborators as long as they are there;
@@ -47,6 +58,8 @@ def find_equilibrium(
     >>> find_equilibrium(["a", "b", "d", "e"], lambda client, remaining: remaining & set(wishes[client]))
     Equilibrium({a, b}, {d, e})
     """
+    if isinstance(clients, Mapping) and collaborators_of is None:
+        clients = BenefitGraph(clients)
     if isinstance(clients, BenefitGraph | Game):
         if collaborators_of is not None:
             kind = type(clients).__name__
@@ -54,7 +67,7 @@ def find_equilibrium(
         if isinstance(clients, Game):
             return _ask_and_peel(clients.clients, clients.collaborators_of, clients.settle)
         return _peel_fixed(clients)
-    if collaborators_of is None:
+    if not callable(collaborators_of):
         raise InputError(
             "find_equilibrium needs a BenefitGraph, a Game, or clients and collaborators_of(client, remaining)"
         )
@@ -67,6 +80,8 @@ def stable_coalitions(graph: BenefitGraph) -> tuple[Coalition, ...]:
     >>> stable_coalitions(BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})) == ({"a", "b"},)
     True
     """
+    if not isinstance(graph, BenefitGraph):
+        raise InputError(f"stable coalitions are those of a BenefitGraph, not of {shown(graph)}")
     return _peel_fixed(graph).peels[0].stable
 
 
@@ -95,7 +110,7 @@ def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, set
     asked: Iterable[str] = clients
     for peel in range(len(clients)):
         present = frozenset(remaining)
-        answers = {client: _ask(collaborators_of, client, present) for client in asked}
+        answers = {client: _ask(collaborators_of, client, present, position) for client in asked}
         wishes.update(answers)
         # A coalition that was not stable before has somebody who was asked again, so those are where to look.
         reach = sorted(_reach(answers, wishes), key=position.__getitem__)
@@ -119,12 +134,14 @@ def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, set
     return _assemble(clients, position, entries, formed)
 
 
-def _ask(collaborators_of: Collaborators, client: str, remaining: Coalition) -> Coalition:
+def _ask(collaborators_of: Collaborators, client: str, remaining: Coalition, everybody: Mapping[str, int]) -> Coalition:
     """Ask a client for its collaborators, and check that the answer makes sense."""
-    whose = f"the collaborators of {client!r}"
+    whose = f"the collaborators of {shown(client)}, as given by collaborators_of"
     wanted = check_coalition(collaborators_of(client, remaining), whose)
     for other in sorted(wanted - remaining):
-        raise unknown_client(other, sorted(remaining), f"{whose}, as the oracle gave them among those who remain")
+        if other in everybody:
+            raise UnknownClientError(f"{whose}: {shown(other)} has left already; name only members of remaining")
+        raise unknown_client(other, sorted(remaining), whose)
     return wanted | {client}
 
 

@@ -15,6 +15,7 @@ from comity.core import BenefitGraph, Coalition, unknown_client
 from comity.core.components import Integers
 
 _NEVER = np.iinfo(np.int32).max
+_SHOWN = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,10 @@ class Peel:
 
     def __repr__(self) -> str:
         first, after = self.equilibrium.bounds_of_peel(self.number)
-        return f"<Peel {self.number}: {_braces(map(self.equilibrium.members, range(first, after)))} left>"
+        sizes = [len(self.equilibrium.members(number)) for number in range(first, min(after, first + _SHOWN))]
+        if after - first < _SHOWN and sum(sizes) <= _SHOWN:
+            return f"<Peel {self.number}: {_braces(map(self.equilibrium.members, range(first, after)))} left>"
+        return f"<Peel {self.number}: {after - first:,} coalitions left>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,11 +159,15 @@ class Equilibrium:
     def members(self, number: int) -> tuple[str, ...]:
         """Return the members of coalition `number`, in the order of the clients."""
         members, starts = self._members
+        number = range(len(self.peel_of))[number]
         return _names(self.clients, members[starts[number] : starts[number + 1]])
 
     def coalition(self, number: int) -> Coalition:
         """Return coalition `number`, counted from 0 in the order in which coalitions form."""
-        return frozenset(self.members(number))
+        number = range(len(self.peel_of))[number]
+        if number not in self._coalitions:
+            self._coalitions[number] = frozenset(self.members(number))
+        return self._coalitions[number]
 
     def bounds_of_peel(self, number: int) -> tuple[int, int]:
         """Return the number of the first coalition that left in a peel, and of the first that left after it."""
@@ -204,6 +212,10 @@ class Equilibrium:
         return np.argsort(self.numbers, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
 
     @cached_property
+    def _coalitions(self) -> dict[int, Coalition]:
+        return {}
+
+    @cached_property
     def _last(self) -> Integers:
         return self.wishes.valid_at(_NEVER)
 
@@ -217,7 +229,7 @@ class Equilibrium:
         return self._positions[client]
 
     def __repr__(self) -> str:
-        if len(self.clients) <= 30:
+        if len(self.clients) <= _SHOWN:
             return f"Equilibrium({_braces(map(self.members, range(len(self.peel_of))))})"
         return f"<Equilibrium: {len(self.clients):,} clients in {len(self.peel_of):,} coalitions>"
 

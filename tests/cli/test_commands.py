@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +31,7 @@ def test_a_graph_in_every_format_gives_the_same(comity: Run, tmp_path: Path) -> 
         assert done.returncode == 0, done.stderr
         outputs.add(done.stdout)
     (output,) = outputs
-    assert "6 clients with 7 wishes form 3 coalitions in 2 peels." in output
+    assert "6 clients with 7 wishes: 3 coalitions in 2 peels." in output
     lines = [line.split(maxsplit=2) for line in output.splitlines()]
     assert ["1", "1", "1, 2, 3"] in lines
     assert ["2", "1", "5, 6"] in lines
@@ -52,9 +54,9 @@ def test_a_hand_written_edge_list(comity: Run, tmp_path: Path) -> None:
 def test_a_game_comes_with_its_proof(comity: Run, game: str) -> None:
     done = comity("equilibrium", game)
     assert done.returncode == 0
-    assert "proved: 6 outer and 7 inner inequalities hold" in done.stdout
+    assert "proved: nobody gains by leaving (6 outer and 7 inner inequalities hold)" in done.stdout
     assert "4 wanted 3; 3 gains nothing from 4" in done.stdout
-    assert ["4", "0.6", "0.69", "0.75"] in [line.split() for line in done.stdout.splitlines()]
+    assert ["4", "0.60", "0.69", "0.75"] in [line.split() for line in done.stdout.splitlines()]
     exhaustive = comity("equilibrium", game, "--exhaustive", "--peels")
     assert "every subset tried" in exhaustive.stdout
     assert "4 lost 3 and is asked again: it now wants 5" in exhaustive.stdout
@@ -80,11 +82,48 @@ def test_out_holds_the_result(comity: Run, game: str, tmp_path: Path) -> None:
     assert BenefitGraph.load(tmp_path / "run" / "benefit-graph.graphml") == figure_1().benefit_graph()
 
 
-def test_ties_are_said(comity: Run, tmp_path: Path) -> None:
-    records = [("a", "a", 0), ("b", "b", 0), ("c", "c", 0), ("a", "ab", 1), ("a", "ac", 1), ("b", "ab", 1)]
-    game = [{"client": i, "coalition": list(c), "utility": u} for i, c, u in records]
-    (tmp_path / "game.json").write_text(json.dumps(game))
-    assert "a does equally well with {a, b} or {a, c}" in comity("equilibrium", "game.json").stdout
+def write_game(directory: Path, *records: tuple[str, str, float]) -> None:
+    game = [{"client": i, "coalition": list(members), "utility": u} for i, members, u in records]
+    (directory / "game.json").write_text(json.dumps(game))
+
+
+def test_ties_are_said_in_every_peel(comity: Run, tmp_path: Path) -> None:
+    """c first wants a, who leaves with b; then d and e serve it equally well, and both would have it."""
+    alone = [(i, i, 0.0) for i in "abcde"]
+    write_game(
+        tmp_path, *alone, ("a", "ab", 1), ("b", "ab", 1), ("c", "ac", 3), ("c", "cd", 2), ("c", "ce", 2),
+        ("d", "cd", 1), ("e", "ce", 1),
+    )  # fmt: skip
+    output = comity("equilibrium", "game.json").stdout
+    assert "in peel 2, c does equally well with {c, d} or {c, e}" in output
+    assert "e wanted c; c does equally well without e, and others stand first" in output
+    document = json.loads(comity("equilibrium", "game.json", "--json").stdout)
+    assert document["ties"] == [{"peel": 2, "client": "c", "sets": [["c", "d"], ["c", "e"]]}]
+
+
+def test_the_reason_for_an_unmet_wish_is_true(comity: Run, tmp_path: Path) -> None:
+    write_game(
+        tmp_path, ("a", "a", 0.5), ("a", "ab", 0.9), ("a", "ac", 0.8), ("b", "b", 0.5), ("b", "ab", 0.6),
+        ("c", "c", 0.5), ("c", "ac", 0.6), ("d", "d", 0.5), ("d", "bd", 0.6),
+    )  # fmt: skip
+    output = comity("equilibrium", "game.json").stdout
+    assert "c wanted a; a gains nothing from c beyond what it has from b\n" in output
+    assert "d wanted b; b gains nothing from d\n" in output
+
+
+def test_lookalikes_are_warned_of(comity: Run, tmp_path: Path) -> None:
+    (tmp_path / "wishes.csv").write_text("from,to\nnorth,South\nNorth ,South\nCafé,South\nCafe\u0301,South\n")
+    done = comity("equilibrium", "wishes.csv")
+    assert done.returncode == 0
+    assert "'north' and 'North' are taken for two clients" in done.stderr
+    assert done.stderr.count("Warning") == 2
+
+
+def test_standard_input(comity: Run, tmp_path: Path) -> None:
+    for ending in (".json", ".csv", ".graphml"):
+        figure_2().save(tmp_path / f"graph{ending}")
+        text = (tmp_path / f"graph{ending}").read_text()
+        assert "3 coalitions" in comity("equilibrium", "-", input=text).stdout
 
 
 def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: Path) -> None:
@@ -96,6 +135,8 @@ def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: P
     bad = comity("certify", game, "bad.json")
     assert bad.returncode == 1
     assert "refuted: {5, 6} would all gain as a coalition of their own (5 0.65 → 0.7, 6 0.66 → 0.73)" in bad.stdout
+    assert comity("equilibrium", game, "--out", "run").returncode == 0
+    assert "proved" in comity("certify", game, "run/equilibrium.json").stdout
     told = comity("certify", game, "bad.json", "--json")
     assert told.returncode == 1
     assert json.loads(told.stdout)["witnesses"][0]["axiom"] == "outer"
@@ -132,16 +173,70 @@ def test_version_help_and_completion(comity: Run) -> None:
     assert comity(env=environment).stdout == "plain,equilibrium\n"
 
 
-def test_a_reader_that_has_had_enough(comity: Run, tmp_path: Path) -> None:
-    size = 50_000
+@pytest.fixture
+def shell(comity: Run, tmp_path: Path) -> Run:
+    """The command in a pipeline or with its output elsewhere, as bash runs it; status is the command's."""
+    command = comity("--version").args[0]
+
+    def run(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {line.replace('comity', command, 1)}"],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment},
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["demo", "equilibrium chain.csv", "equilibrium chain.csv --json", "certify game.json good.json", "--help"],
+)
+def test_a_reader_that_has_gone_is_no_refutation(shell: Run, game: str, tmp_path: Path, arguments: str) -> None:
+    size = 20_000
+    BenefitGraph.from_edges(map(str, range(size)), range(size - 1), range(1, size)).save(tmp_path / "chain.csv")
+    (tmp_path / "good.json").write_text('[["1", "2", "3"], ["4", "5", "6"]]')
+    for reader in ("true", "head -1"):
+        done = shell(f"comity {arguments} | {reader}")
+        assert done.returncode in (0, 141), "0 if all fitted into the pipe"
+        assert done.stderr == ""
+
+
+def test_output_that_leads_nowhere(shell: Run, game: str) -> None:
+    closed = shell(f"comity equilibrium {game} >&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    full = shell(f"comity equilibrium {game} --json > /dev/full")
+    assert full.returncode == 2
+    assert full.stderr == "Error: the output cannot be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+def test_output_that_cannot_hold_every_character(shell: Run, game: str, encoding: str) -> None:
+    for arguments in ("demo", f"equilibrium {game} --peels", "equilibrium --help"):
+        done = shell(f"comity {arguments} > out.txt", PYTHONIOENCODING=encoding)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_json_is_utf_8_whatever_the_terminal(shell: Run, tmp_path: Path) -> None:
+    BenefitGraph({"日本": ["é"], "é": []}).save(tmp_path / "graph.json")
+    shell("comity equilibrium graph.json --json > out.json", PYTHONIOENCODING="ascii")
+    assert json.loads((tmp_path / "out.json").read_bytes())["clients"] == ["日本", "é"]
+
+
+def test_ctrl_c_and_termination_leave_nothing(comity: Run, tmp_path: Path) -> None:
+    size = 400_000
     BenefitGraph.from_edges(map(str, range(size)), range(size - 1), range(1, size)).save(tmp_path / "chain.csv")
     command = comity("--version").args[0]
-    piped = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} equilibrium chain.csv | head -1"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert piped.stdout.startswith("50,000 clients with 49,999 wishes form 50,000 coalitions")
-    assert piped.stderr == ""
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        process = subprocess.Popen(
+            [command, "equilibrium", "chain.csv", "--out", "run", "--json"],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        time.sleep(1.5)
+        process.send_signal(number)
+        _, messages = process.communicate(timeout=60)
+        assert process.returncode == status
+        assert "Traceback" not in messages
+        assert [path.name for path in tmp_path.iterdir()] == ["chain.csv"]
 
 
 @pytest.mark.parametrize("columns", [60, 200])

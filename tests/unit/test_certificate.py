@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from comity import Coalition, Game, InputError, Verdict, Witness, certify, find_equilibrium
+from comity import BenefitGraph, Coalition, Game, InputError, Verdict, Witness, certify, find_equilibrium
 from comity.datasets.paper import figure_1
 
 GAME = Game.from_records(
@@ -159,7 +159,7 @@ def test_a_utility_that_changes_its_mind_is_refused() -> None:
         (["ab", "c"], "must be a list of clients, not 'ab'"),
         ([["a", "b"], ["b", "c"]], "'b' is in two coalitions"),
         ([["a", "b"], ["c"], []], "coalition 3 is empty"),
-        ([["a", "b"]], "client 'c' of the game is in no coalition"),
+        ([["a", "b"]], "client 'c' is in no coalition"),
         ([["a", "b"], ["c", "x"]], "unknown client 'x'"),
         ([["a", 1]], "must be text"),
     ],
@@ -173,6 +173,27 @@ def test_bad_partitions_are_refused(partition: object, message: str) -> None:
 def test_bad_utilities_are_refused(value: object) -> None:
     with pytest.raises(InputError, match=r"the utility of 'a' with \['a', 'b'\] is .*; it must be"):
         certify([["a"], ["b"]], lambda i, coalition: value if len(coalition) == 2 else 0.0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), "1", None])
+def test_bad_utilities_are_refused_when_every_subset_is_tried(value: object) -> None:
+    with pytest.raises(InputError, match=r"the utility of 'a' with \['a'\] is .*; it must be"):
+        certify([["a"], ["b"]], lambda i, coalition: value, exhaustive=True)
+
+
+def test_a_utility_must_be_a_function_or_a_game() -> None:
+    for utility in ({"a": 1}, BenefitGraph({"a": []})):
+        with pytest.raises(InputError, match="must be a Game or a function"):
+            certify([["a"]], utility)
+
+
+def test_many_clients_are_refuted_in_reasonable_time() -> None:
+    """All would gain by joining, and only all together: the witness is everybody, found without n³ questions."""
+    names = [f"c{number}" for number in range(120)]
+    before = {name: names[place - 1] for place, name in enumerate(names)}
+    certificate = certify([[i] for i in names], lambda i, coalition: float(before[i] in coalition))
+    assert certificate.witnesses[0].members == tuple(names)
+    assert certificate.evaluations < 30_000
 
 
 @pytest.mark.parametrize("tolerance", [-1, float("nan"), "0"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from comity import BenefitGraph, Game, InputError, find_equilibrium
+from comity import BenefitGraph, Game, InputError, find_equilibrium, stable_coalitions
 
 GRAPH = BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})
 
@@ -21,8 +21,10 @@ def test_what_an_equilibrium_tells() -> None:
     assert [str(wish) for wish in found.unmet] == ["c wanted a; a gains nothing from c"]
     assert repr(found) == "Equilibrium({a, b}, {c})"
     assert repr(found.peels[0]) == "<Peel 0: {a, b} left>"
-    with pytest.raises(IndexError):
-        found.peels[2]
+    assert found.coalition(-1) == {"c"}
+    for beyond in (found.peels.__getitem__, found.coalition, found.members):
+        with pytest.raises(IndexError):
+            beyond(2)
     with pytest.raises(InputError, match="unknown client 'x'"):
         found.coalition_of("x")
 
@@ -61,7 +63,7 @@ def test_a_long_chain_by_oracle() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (["x"], "the collaborators of 'a', as the oracle gave them among those who remain: unknown client 'x'"),
+        (["x"], "the collaborators of 'a', as given by collaborators_of: unknown client 'x'"),
         ("b", "must be a list of clients, not 'b'"),
         (None, "must be a list of clients, not None"),
         ([1], "must be text"),
@@ -73,7 +75,7 @@ def test_an_oracle_that_returns_nonsense_is_refused(answer: object, message: str
 
 
 def test_an_oracle_that_returns_somebody_who_left_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown client 'a'"):
+    with pytest.raises(InputError, match="'a' has left already; name only members of remaining"):
         find_equilibrium(["a", "b"], lambda client, remaining: ["a"])
 
 
@@ -84,7 +86,22 @@ def test_bad_calls_are_refused() -> None:
         find_equilibrium(Game.from_records([("a", ["a"], 1)]), lambda client, remaining: [])
     with pytest.raises(InputError, match="needs a BenefitGraph"):
         find_equilibrium(["a"])
+    with pytest.raises(InputError, match="needs a BenefitGraph"):
+        find_equilibrium(["a"], {"a": []})
+    with pytest.raises(InputError, match="those of a BenefitGraph"):
+        stable_coalitions({"a": []})
     with pytest.raises(InputError, match="listed twice"):
         find_equilibrium(["a", "a"], lambda client, remaining: [])
     with pytest.raises(InputError, match="no clients"):
         find_equilibrium([], lambda client, remaining: [])
+
+
+def test_a_mapping_is_taken_for_the_graph_it_says() -> None:
+    assert find_equilibrium({"a": ["b"], "b": ["a"], "c": ["a"]}).coalitions == find_equilibrium(GRAPH).coalitions
+
+
+def test_a_large_game_without_ties_is_no_trouble() -> None:
+    names = [f"c{number}" for number in range(300)]
+    ring = [(name, [name, names[place - 1]], 1.0) for place, name in enumerate(names)]
+    game = Game.from_records([*((name, [name], 0.0) for name in names), *ring])
+    assert find_equilibrium(game).coalitions == (frozenset(names),)

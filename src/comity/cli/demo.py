@@ -7,42 +7,34 @@ import click
 def demo() -> None:
     """Show how coalitions form, on the six clients of the paper's Figure 1."""
     from comity.certificate import certify
+    from comity.cli.equilibrium import show_utilities
     from comity.cli.narrate import reason, tell_peels
     from comity.cli.screen import Screen
     from comity.datasets.paper import figure_1
     from comity.equilibrium import find_equilibrium
 
     game = figure_1()
+    found = find_equilibrium(game)
     screen = Screen()
     screen.say("Six clients, each with rows of its own, ask: with whom should I train?")
     screen.say("This is how well each one's model does (its utility: larger is better), alone and with others:")
     screen.say()
-    rows = (
-        (record["client"], ", ".join(i for i in record["coalition"] if i != record["client"]) or "alone",
-         f"{record['utility']:.2f}")
-        for record in game.records()
-    )  # fmt: skip
-    screen.table(["client", "with", "utility"], rows, right=("utility",))
-
-    found = find_equilibrium(game)
-    tell_peels(found, screen)
-    screen.heading("The equilibrium")
     screen.table(
-        ["client", "coalition", "alone", "now", "at best"],
-        (
+        ["client", "with", "utility"],
+        [
             (
-                client,
-                f"{{{screen.names(i for i in game.clients if i in found.coalition_of(client))}}}",
-                f"{game.maximal_utility(client, [client]):.2f}",
-                f"{game.maximal_utility(client, found.coalition_of(client)):.2f}",
-                f"{game.maximal_utility(client, game.clients):.2f}",
+                record["client"],
+                ", ".join(i for i in record["coalition"] if i != record["client"]) or "alone",
+                f"{record['utility']:.2f}",
             )
-            for client in game.clients
-        ),
-        right=("alone", "now", "at best"),
+            for record in game.records()
+        ],
+        right=("utility",),
     )
-    for wish in found.unmet:
-        screen.say(f"{reason(wish)}, so it has to do with less than the best.")
+    tell_peels(found, screen)
+    screen.heading("The equilibrium: what each client gets")
+    show_utilities(game, found, screen)
+    screen.heading("Who does not get the best")
+    screen.lines([reason(wish, found, game) for wish in found.unmet])
     screen.heading("The proof")
-    screen.say(str(certify(found, game, exhaustive=True)))
-    screen.say("Nobody can leave for something better, alone or with others.")
+    screen.lines([str(certify(found, game, exhaustive=True))])

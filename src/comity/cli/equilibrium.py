@@ -1,10 +1,16 @@
-"""``comity equilibrium`` and ``comity certify``: coalitions of a graph or a game, and the proof."""
+"""``comity equilibrium`` and ``comity certify``: coalitions of a graph or a game, and the proof.
+
+A command returns its exit status.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import sys
+import unicodedata
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +22,8 @@ if TYPE_CHECKING:
     from comity.peels import Equilibrium
 
 MARKER = "equilibrium.json"
-REFUTED = 1
+FILES = (MARKER, "coalitions.csv", "benefit-graph.graphml")
+DONE, REFUTED = 0, 1
 
 
 @click.command(
@@ -25,25 +32,26 @@ REFUTED = 1
 Examples:
   comity equilibrium wishes.csv
   comity equilibrium game.json --exhaustive
-  comity equilibrium wishes.json --json | jq .coalitions
-  comity equilibrium wishes.graphml --out run/""",
+  comity equilibrium wishes.json --json
+  comity equilibrium wishes.graphml --out run/
+  some-program | comity equilibrium -""",
 )
-@click.argument("file", type=click.Path())
+@click.argument("file", type=click.Path(allow_dash=True))
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--out", type=click.Path(), metavar="DIR", help="Also write the result into a new directory.")
 @click.option("--force", is_flag=True, help="Replace an earlier result in DIR.")
 @click.option("--peels", is_flag=True, help="Tell how the coalitions form, peel by peel.")
 @click.option("--exhaustive", is_flag=True, help="For a game: also try every subset (at most 12 clients).")
-def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: bool, exhaustive: bool) -> None:
+def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: bool, exhaustive: bool) -> int:
     """Find the coalitions that nobody wants to leave.
 
-    FILE says who benefits from whom, in one of these forms:
+    FILE says who benefits from whom, in one of these forms (- is standard input):
 
     \b
     graph  .json     {"a": ["b"], "b": []}: each client's collaborators
            .csv      columns from,to: "from" is a collaborator of "to"
            .graphml  an edge from each collaborator to the client
-    game   .json     [{"client": "a", "coalition": ["a", "b"], "utility": 0.8}, …]
+    game   .json     [{"client": "a", "coalition": ["a", "b"], "utility": 0.8}]
 
     The coalitions are listed in the order in which they form, then the wishes that stay unmet and why. A game gives
     the proof as well.
@@ -51,13 +59,18 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
     from comity.core import BenefitGraph, InputError
-    from comity.directories import check_free, write_directory
     from comity.equilibrium import find_equilibrium
-    from comity.formats import load
+    from comity.files import check_free, write_directory
+    from comity.formats import load, load_from
 
+    if force and out is None:
+        raise click.UsageError("--force goes with --out: it says that an earlier result in DIR may be replaced.")
+    if peels and as_json:
+        raise click.UsageError("--json has the peels in it anyway; leave --peels out.")
     if out is not None:
-        check_free(out, MARKER, force=force)
-    given = load(file)
+        check_free(out, FILES, force=force)
+    given = load_from(sys.stdin.buffer) if file == "-" else load(file)
+    _warn_of_lookalikes(given.clients)
     game, graph = (None, given) if isinstance(given, BenefitGraph) else (given, given.benefit_graph())
     if exhaustive and game is None:
         raise InputError("--exhaustive needs a game: a graph has no utilities to try subsets with")
@@ -67,18 +80,17 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
         from comity.certificate import certify
 
         certificate = certify(found, game, exhaustive=exhaustive)
-    document = json.dumps(_document(found, game, certificate), ensure_ascii=False, indent=1) + "\n"
+    document = _json(_document(found, game, certificate)) if as_json or out is not None else ""
     if out is not None:
-        files = {MARKER: document, "coalitions.csv": _coalitions_csv(found), "benefit-graph.graphml": _graphml(graph)}
+        files = dict(zip(FILES, (document, _coalitions_csv(found), _graphml(graph)), strict=True))
         write_directory(out, files, MARKER, force=force)
     if as_json:
-        click.echo(document, nl=False)
+        click.echo(document.encode(), nl=False)
     else:
         _show(found, graph, game, certificate, peels=peels)
         if out is not None:
-            click.echo(f"\nWritten to {out}: {', '.join(files)}")
-    if certificate is not None and certificate.witnesses:
-        raise SystemExit(REFUTED)
+            click.echo(f"\nWritten to {out}: {', '.join(FILES)}")
+    return REFUTED if certificate is not None and certificate.witnesses else DONE
 
 
 @click.command(
@@ -86,6 +98,7 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
     epilog="""\b
 Examples:
   comity certify game.json partition.json
+  comity certify game.json run/equilibrium.json
   comity certify game.json partition.json --exhaustive --json""",
 )
 @click.argument("game", type=click.Path())
@@ -93,37 +106,60 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the whole certificate as JSON.")
 @click.option("--exhaustive", is_flag=True, help="Also try every subset (at most 12 clients).")
 @click.option("--tolerance", default=0.0, show_default=True, help="Differences up to this count as none.")
-def certify(game: str, partition: str, as_json: bool, exhaustive: bool, tolerance: float) -> None:
+def certify(game: str, partition: str, as_json: bool, exhaustive: bool, tolerance: float) -> int:
     """Prove that a partition is a collaboration equilibrium of a game, or refute it.
 
-    GAME is a .json file of records (see comity equilibrium --help); PARTITION a .json file with a list of coalitions:
-    [["a", "b"], ["c"]].
+    GAME is a .json file of records (see comity equilibrium --help). PARTITION is a .json file with a list of
+    coalitions, [["a", "b"], ["c"]], or a result that comity equilibrium wrote.
 
-    Exit status: 0 proved, 1 refuted, 2 bad input.
+    Exit status: 0 proved or undecided, 1 refuted, 2 bad input.
     """
+    from comity import __version__
     from comity.certificate import certify as prove
     from comity.cli.screen import Screen
-    from comity.core import FormatError, InputError
     from comity.formats import load_game
-    from comity.formats.json_text import parse_json
-    from comity.formats.text import read_text
 
     played = load_game(game)
-    text = read_text(partition)
-    try:
-        certificate = prove(parse_json(text), played, exhaustive=exhaustive, tolerance=tolerance)
-    except InputError as error:
-        raise FormatError(f"{partition}: {error}") from None
+    certificate = prove(_partition(partition, played), played, exhaustive=exhaustive, tolerance=tolerance)
     if as_json:
-        click.echo(json.dumps(certificate.to_dict(), ensure_ascii=False, indent=1))
+        click.echo(_json({"comity": __version__, "schema": 1, **certificate.to_dict()}).encode(), nl=False)
     else:
         _show_certificate(certificate, Screen())
-    if certificate.witnesses:
-        raise SystemExit(REFUTED)
+    return REFUTED if certificate.witnesses else DONE
+
+
+def _partition(file: str, game: Game) -> list[tuple[str, ...]]:
+    """Read a partition: a list of coalitions, or a result, whose coalitions have `members`."""
+    from comity.certificate import check_partition
+    from comity.core import FormatError, InputError
+    from comity.files import read_text
+    from comity.formats.json_text import parse_json
+
+    text = read_text(file)
+    try:
+        given = parse_json(text)
+        if isinstance(given, dict) and isinstance(given.get("coalitions"), list):
+            given = [c.get("members") if isinstance(c, dict) else c for c in given["coalitions"]]
+        return check_partition(given, game)
+    except InputError as error:
+        raise FormatError(f"{file}: {error}") from None
+
+
+def _warn_of_lookalikes(clients: Iterable[str]) -> None:
+    """Say which names differ only by case, blanks or the way that accents are written: a slip makes two of a client."""
+    from comity.core import shown
+
+    seen: dict[str, str] = {}
+    for client in clients:
+        key = " ".join(unicodedata.normalize("NFKC", client).casefold().split())
+        if key in seen:
+            click.echo(f"Warning: {shown(seen[key])} and {shown(client)} are taken for two clients.", err=True)
+        seen.setdefault(key, client)
 
 
 def _document(found: Equilibrium, game: Game | None, certificate: Certificate | None) -> dict[str, Any]:
     from comity import __version__
+    from comity.cli.narrate import ties
 
     document: dict[str, Any] = {"comity": __version__, "schema": 1, "kind": "graph" if game is None else "game"}
     document |= found.to_dict()
@@ -132,9 +168,16 @@ def _document(found: Equilibrium, game: Game | None, certificate: Certificate | 
             client: dict(zip(("alone", "coalition", "best"), _utilities(game, found, client), strict=True))
             for client in game.clients
         }
-        document["ties"] = {client: [sorted(best) for best in sets] for client, sets in _ties(game).items()}
+        document["ties"] = [
+            {"peel": peel + 1, "client": client, "sets": [sorted(best) for best in sets]}
+            for peel, client, sets in ties(found, game)
+        ]
         document["certificate"] = certificate.to_dict()
     return document
+
+
+def _json(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def _utilities(game: Game, found: Equilibrium, client: str) -> tuple[float, float, float]:
@@ -144,23 +187,16 @@ def _utilities(game: Game, found: Equilibrium, client: str) -> tuple[float, floa
     return alone, coalition, best
 
 
-def _ties(game: Game) -> dict[str, tuple[frozenset[str], ...]]:
-    """Return the clients that have more than one best set, with these."""
-    return {client: sets for client in game.clients if len(sets := game.best_sets(client)) > 1}
-
-
 def _show(
     found: Equilibrium, graph: BenefitGraph, game: Game | None, certificate: Certificate | None, *, peels: bool
 ) -> None:
-    from comity.cli.narrate import reason, tell_peels
+    from comity.cli.narrate import reason, tell_peels, ties
     from comity.cli.screen import Screen, printable
 
     screen = Screen()
-    count = len(found.peel_of)
     screen.say(
-        f"{len(found.clients):,} {_plural(len(found.clients), 'client')} with {graph.edge_count:,} "
-        f"{_plural(graph.edge_count, 'wish', 'wishes')} form {count:,} {_plural(count, 'coalition')} "
-        f"in {len(found.peels):,} {_plural(len(found.peels), 'peel')}."
+        f"{_count(len(found.clients), 'client')} with {_count(graph.edge_count, 'wish', 'wishes')}: "
+        f"{_count(len(found.peel_of), 'coalition')} in {_count(len(found.peels), 'peel')}."
     )
     if peels:
         tell_peels(found, screen)
@@ -169,34 +205,45 @@ def _show(
     screen.table(["coalition", "peel", "members"], rows, right=("coalition", "peel"))
     if game is not None:
         screen.heading("What each client gets")
-        utilities = ([f"{value:.6g}" for value in _utilities(game, found, client)] for client in game.clients)
-        screen.table(
-            ["client", "alone", "in coalition", "at best"],
-            ([printable(client), *values] for client, values in zip(game.clients, utilities, strict=True)),
-            right=("alone", "in coalition", "at best"),
-        )
+        show_utilities(game, found, screen)
     screen.heading("Unmet wishes")
-    screen.lines([reason(wish) for wish in found.unmet] or ["none: everybody has the collaborators it wanted first"])
-    if game is not None and (ties := _ties(game)):
+    lines = [reason(wish, found, game) for wish in found.unmet]
+    screen.lines(lines or ["none: everybody has the collaborators it wanted first"])
+    if game is not None and (met := ties(found, game)):
         screen.heading("Ties")
+        either = [" or ".join(f"{{{screen.names(sorted(best))}}}" for best in sets) for _, _, sets in met]
         screen.lines(
             [
-                f"{printable(client)} does equally well with "
-                + " or ".join(f"{{{screen.names(sorted(best))}}}" for best in sets)
-                for client, sets in ties.items()
+                f"in peel {peel + 1}, {printable(client)} does equally well with {sets}"
+                for (peel, client, _), sets in zip(met, either, strict=True)
             ]
         )
     if certificate is not None:
         _show_certificate(certificate, screen)
 
 
+def show_utilities(game: Game, found: Equilibrium, screen: Screen) -> None:
+    """Print what each client gets: alone, in its coalition, at best."""
+    from comity.cli.screen import decimals, printable
+
+    columns = zip(*(_utilities(game, found, client) for client in game.clients), strict=True)
+    screen.table(
+        ["client", "alone", "in coalition", "at best"],
+        list(zip(map(printable, game.clients), *map(decimals, columns), strict=True)),
+        right=("alone", "in coalition", "at best"),
+    )
+
+
 def _show_certificate(certificate: Certificate, screen: Screen) -> None:
-    screen.heading("Proof")
-    screen.lines([str(certificate), *map(str, certificate.witnesses[1:]), *(f"note: {n}" for n in certificate.notes)])
+    from comity.cli.screen import printable
+
+    screen.heading("Proof" if certificate.proved else "Verdict")
+    lines = [str(certificate), *map(str, certificate.witnesses[1:]), *(f"note: {note}" for note in certificate.notes)]
+    screen.lines(list(map(printable, lines)))
 
 
-def _plural(count: int, one: str, many: str | None = None) -> str:
-    return one if count == 1 else many or f"{one}s"
+def _count(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def _coalitions_csv(found: Equilibrium) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,10 +14,12 @@ import click
 from comity import __version__
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
+from comity.errors import ComityError
 
 BAD_INPUT = 2
 BUG = 3
 INTERRUPTED = 130
+READER_GONE = 141
 
 
 class Suggesting(click.Group):
@@ -39,7 +43,7 @@ Examples:
   comity demo                        see it work on six clients
   comity equilibrium wishes.csv      coalitions from who wants whom
   comity equilibrium game.json       coalitions and proof from utilities
-  comity certify game.json mine.json check a partition of your own
+  comity certify game.json my.json   check a partition of your own
   eval "$(comity completion bash)"   complete commands with Tab""",
 )
 @click.version_option(__version__, prog_name="comity")
@@ -55,7 +59,7 @@ def completion(shell: str) -> None:
     \b
     bash: add to ~/.bashrc:                     eval "$(comity completion bash)"
     zsh:  add to ~/.zshrc:                      eval "$(comity completion zsh)"
-    fish: save as ~/.config/fish/completions/comity.fish
+    fish: comity completion fish > ~/.config/fish/completions/comity.fish
     """
     from click.shell_completion import get_completion_class
 
@@ -69,17 +73,12 @@ cli.add_command(equilibrium)
 cli.add_command(certify)
 
 
-def main() -> None:
-    """Run the command line; whatever goes wrong ends in one message and an exit status, never a traceback."""
-    sys.exit(run())
-
-
 def run() -> int:
-    """Run the command line and return the exit status."""
-    from comity.errors import ComityError
-
+    """Run the command line and return the exit status; whatever goes wrong ends in one message, never a traceback."""
+    _prepare_streams()
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        cli.main(prog_name="comity", standalone_mode=False)
+        status = cli.main(prog_name="comity", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -87,21 +86,47 @@ def run() -> int:
         error.show()
         return BAD_INPUT
     except ComityError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"Error: {error}", err=True)
         return BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; nothing was left half-written", err=True)
+        click.echo("Interrupted.", err=True)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader, `head` for example, has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit as leaving:
+        # Our commands return their status. What exits with 1 are click and rich, when the reader of a pipe has gone.
+        return _reader_gone() if leaving.code == 1 else int(leaving.code or 0)
+    except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        click.echo(f"Error: the output cannot be written ({error.strerror or error})", err=True)
+        return BAD_INPUT
     except Exception as error:
         if os.environ.get("COMITY_TRACEBACK"):
             raise
         click.echo(
-            f"error: {type(error).__name__}: {error}\nThis is a bug in comity; please report it, with what "
+            f"Error: {type(error).__name__}: {error}\nThis is a bug in comity; please report it, with what "
             "COMITY_TRACEBACK=1 in front of the command prints.",
             err=True,
         )
         return BUG
-    return 0
+    return status if isinstance(status, int) else 0
+
+
+def _prepare_streams() -> None:
+    """Make streams that are closed swallow everything, and those that cannot write a character replace it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (it stays open)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _terminate(number: int, frame: object) -> None:
+    """End as for Ctrl-C, so that nothing is left half-written."""
+    raise SystemExit(128 + number)
+
+
+def _reader_gone() -> int:
+    """Return the status of a program that the reader of its output left, as the shell has it for any other."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain when it flushes
+    return READER_GONE

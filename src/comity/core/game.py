@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
 from comity.core.graph import BenefitGraph
-from comity.core.names import Coalition, check_coalition, check_name, unknown_client
+from comity.core.names import Coalition, check_coalition, check_name, shown, unknown_client
 from comity.core.numbers import check_finite
 from comity.errors import InputError
 
@@ -44,19 +44,22 @@ class Game:
 
     clients: tuple[str, ...]
 
-    def __init__(self, utilities: Mapping[str, Mapping[Coalition, float]]) -> None:
-        self.clients = tuple(check_name(client) for client in utilities)
-        if not self.clients:
-            raise InputError("the game has no records; give at least one client's utility alone")
+    def __init__(self, records: Iterable[Mapping[str, Any] | tuple[str, Iterable[str], float]]) -> None:
+        """Take records of client, coalition and utility: mappings with these keys, or triples.
+
+        Clients are ordered as they first stand as the client of a record. The same record twice is harmless.
+        """
+        utilities = _collect(records)
+        self.clients = tuple(utilities)
         self._position = {client: index for index, client in enumerate(self.clients)}
         self._utilities = {
-            client: {self._mask(members): float(utility) for members, utility in recorded.items()}
+            client: {self._mask(members): utility for members, utility in recorded.items()}
             for client, recorded in utilities.items()
         }
         for client, recorded in self._utilities.items():
             if 1 << self._position[client] not in recorded:
                 raise InputError(
-                    f"client {client!r} has no utility alone; add a record with the coalition [{client!r}], "
+                    f"client {shown(client)} has no utility alone; add a record with the coalition [{shown(client)}], "
                     "since gains are measured from there"
                 )
         # Best first by the rule for ties, so that the first set that fits is the answer to every question.
@@ -64,28 +67,8 @@ class Game:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any] | tuple[str, Iterable[str], float]]) -> Self:
-        """Build a game from records of client, coalition and utility: mappings with these keys, or triples.
-
-        Clients are ordered as they first stand as the client of a record. The same record twice is harmless.
-        """
-        utilities: dict[str, dict[Coalition, float]] = {}
-        for number, record in enumerate(records, start=1):
-            client, coalition, utility = _check_record(record, f"record {number}")
-            known = utilities.setdefault(client, {}).setdefault(coalition, utility)
-            if known != utility:
-                raise InputError(
-                    f"record {number} gives {client!r} the utility {utility} with {sorted(coalition)}, "
-                    f"and an earlier record gives {known}; keep one"
-                )
-        for client, recorded in utilities.items():
-            for coalition in recorded:
-                for member in coalition:
-                    if member not in utilities:
-                        where = (
-                            f"the coalition {sorted(coalition)} of {client!r} (every member needs records of its own)"
-                        )
-                        raise unknown_client(member, utilities, where)
-        return cls(utilities)
+        """Build a game from records of client, coalition and utility: mappings with these keys, or triples."""
+        return cls(records)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -94,6 +77,12 @@ class Game:
 
         game: Self = load_game(path)
         return game
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the game to a JSON file, as `load` reads it."""
+        from comity.formats import save_game
+
+        save_game(self, path)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of the game, as `from_records` takes them."""
@@ -109,7 +98,7 @@ class Game:
             return self._utilities[self._known(client)][mask]
         except KeyError:
             raise InputError(
-                f"the game does not record the utility of {client!r} with {sorted(self._members(mask))}"
+                f"the game does not record the utility of {shown(client)} with {shown(sorted(self._members(mask)))}"
             ) from None
 
     def maximal_utility(self, client: str, coalition: Iterable[str]) -> float:
@@ -126,6 +115,8 @@ class Game:
         best = self._best(client, among)[1]
         smallest: list[int] = []
         for mask, utility in self._ranked[client]:  # sets of equal utility come with the fewest members first
+            if utility < best:
+                break
             if utility == best and not mask & ~among and not any(known & mask == known for known in smallest):
                 smallest.append(mask)
         return tuple(self._members(mask) for mask in smallest)
@@ -145,13 +136,20 @@ class Game:
         whoever loses, again and again; leaving out one client after the other, the last first, ends at a part that
         has none inside it (Definition 3, condition 2).
         """
-        part = self._mask(coalition)
+        whole = self._mask(coalition)
+        members = self._members(whole)
+        part = whole if all(len(self.best_sets(client, members)) == 1 for client in members) else self._part(whole)
+        chosen = self._members(part)
+        return {client: self.collaborators_of(client, chosen) for client in chosen}
+
+    def _part(self, part: int) -> int:
+        """Leave out one client after the other as long as somebody can leave without loss."""
         goal = {client: self._best(client, part)[1] for client in self._members(part)}
         for client in reversed(self.clients):
             bit = 1 << self._position[client]
             if part & bit and (smaller := self._content(part & ~bit, goal)):
                 part = smaller
-        return {client: self.collaborators_of(client, self._members(part)) for client in self._members(part)}
+        return part
 
     def _content(self, part: int, goal: Mapping[str, float]) -> int:
         """Return the largest subset of `part` in which everybody attains its goal."""
@@ -163,7 +161,9 @@ class Game:
         for mask, utility in self._ranked[self._known(client)]:
             if not mask & ~among:
                 return mask, utility
-        raise InputError(f"client {client!r} is not in {sorted(self._members(among))}; a client is in its coalition")
+        raise InputError(
+            f"client {shown(client)} is not in {shown(sorted(self._members(among)))}; a client is in its coalition"
+        )
 
     def _known(self, client: str) -> str:
         if client not in self._position:
@@ -187,6 +187,29 @@ class Game:
         return f"<Game: {len(self.clients)} clients, {sets} utilities>"
 
 
+def _collect(records: object) -> dict[str, dict[Coalition, float]]:
+    """Return the utilities of every client by coalition, having checked the records."""
+    if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
+        raise InputError(f"a game is built from a list of records, not from {shown(records)}")
+    utilities: dict[str, dict[Coalition, float]] = {}
+    for number, record in enumerate(records, start=1):
+        client, coalition, utility = _check_record(record, f"record {number}")
+        known = utilities.setdefault(client, {}).setdefault(coalition, utility)
+        if known != utility:
+            raise InputError(
+                f"record {number} gives {shown(client)} the utility {utility} with {shown(sorted(coalition))}, "
+                f"and an earlier record gives {known}; keep one"
+            )
+    if not utilities:
+        raise InputError("the game has no records; give at least one client's utility alone")
+    for client, recorded in utilities.items():
+        for coalition in recorded:
+            for member in coalition - utilities.keys():
+                where = f"the coalition {shown(sorted(coalition))} of {shown(client)}"
+                raise unknown_client(member, utilities, f"{where} (every member needs records of its own)")
+    return utilities
+
+
 def _preference(entry: tuple[int, float]) -> tuple[float, int, tuple[int, ...]]:
     """Sort sets by falling utility, then the fewest members, then the members' positions."""
     mask, utility = entry
@@ -200,7 +223,7 @@ def _check_record(record: object, where: str) -> tuple[str, Coalition, float]:
             raise InputError(f"{where} has no {missing[0]!r}; a record has the keys client, coalition and utility")
         record = tuple(record[key] for key in _KEYS)
     if not isinstance(record, tuple | list) or len(record) != len(_KEYS):
-        raise InputError(f"{where} is {record!r}; expected client, coalition and utility")
+        raise InputError(f"{where} is {shown(record)}; expected client, coalition and utility")
     client, members, utility = record
     try:
         check_name(client)
@@ -208,5 +231,7 @@ def _check_record(record: object, where: str) -> tuple[str, Coalition, float]:
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     if client not in coalition:
-        raise InputError(f"{where}: the coalition {sorted(coalition)} is without its client {client!r}; add it")
-    return client, coalition, check_finite(utility, f"{where}: the utility of {client!r}")
+        raise InputError(
+            f"{where}: the coalition {shown(sorted(coalition))} is without its client {shown(client)}; add it"
+        )
+    return client, coalition, check_finite(utility, f"{where}: the utility of {shown(client)}")

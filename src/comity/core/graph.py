@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
-from comity.core.names import Coalition, check_coalition, check_names, unknown_client
+from comity.core.names import Coalition, check_coalition, check_names, shown, unknown_client
 from comity.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,14 +47,21 @@ class BenefitGraph:
     wants: csr_array
 
     def __init__(self, collaborators: Mapping[str, Iterable[str]]) -> None:
+        if not isinstance(collaborators, Mapping):
+            raise InputError(
+                f"a BenefitGraph is built from a mapping of client to collaborators, not from {shown(collaborators)}; "
+                "there are from_edges and from_networkx"
+            )
         clients = check_names(collaborators)
         position = {client: index for index, client in enumerate(clients)}
         sources: list[int] = []
         targets: list[int] = []
         for client, wanted in collaborators.items():
-            for other in check_coalition(wanted, f"the collaborators of {client!r}"):
+            for other in check_coalition(wanted, f"the collaborators of {shown(client)}"):
                 if other not in position:
-                    raise unknown_client(other, clients, f"the collaborators of {client!r}")
+                    raise unknown_client(
+                        other, clients, f"the collaborators of {shown(client)} (each needs an entry of its own)"
+                    )
                 sources.append(position[other])
                 targets.append(position[client])
         self._freeze(clients, _wants(len(clients), np.array(sources, np.int32), np.array(targets, np.int32)))
@@ -76,7 +83,10 @@ class BenefitGraph:
 
     @classmethod
     def from_networkx(cls, graph: networkx.DiGraph[str]) -> Self:
-        """Read a directed networkx graph whose nodes are strings; an edge j → i says that j is a collaborator of i."""
+        """Read a directed networkx graph whose nodes are strings; an edge j → i says that j is a collaborator of i.
+
+        Nodes of another kind are made strings by ``networkx.relabel_nodes(graph, str)``.
+        """
         if not graph.is_directed():
             raise InputError("the networkx graph is undirected; say who helps whom, for example with .to_directed()")
         names = check_names(graph.nodes)
@@ -106,6 +116,9 @@ class BenefitGraph:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a BenefitGraph cannot be changed (tried to set {name!r}); build a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a BenefitGraph cannot be changed (tried to delete {name!r}); build a new one")
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -217,7 +230,10 @@ class BenefitGraph:
 
 def _positions(end: ArrayLike, clients: int, what: str) -> Indices:
     """Return one end of the edges as positions, having checked that each is one."""
-    given = np.asarray(end)
+    try:
+        given = np.asarray(end)
+    except ValueError:
+        raise InputError(f"{what} must be one row of whole numbers, not {shown(end)}") from None
     if given.size == 0:
         given = given.astype(np.int32)
     if given.ndim != 1 or given.dtype.kind not in "iu":

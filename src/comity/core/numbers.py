@@ -3,6 +3,7 @@
 import math
 from typing import SupportsFloat
 
+from comity.core.names import shown
 from comity.errors import InputError
 
 
@@ -14,11 +15,11 @@ def check_finite(number: object, what: str) -> float:
     comity.errors.InputError: the utility of 'a' is nan; it must be a finite number
     """
     if isinstance(number, bool | str | bytes) or not isinstance(number, SupportsFloat):
-        raise InputError(f"{what} is {number!r}; it must be a number")
+        raise InputError(f"{what} is {shown(number)}; it must be a number")
     try:
         value = float(number)
     except (OverflowError, ValueError, TypeError):
         value = math.inf
     if not math.isfinite(value):
-        raise InputError(f"{what} is {number!r}; it must be a finite number")
+        raise InputError(f"{what} is {shown(number)}; it must be a finite number")
     return value

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from comity.core import BenefitGraph, FormatError, Game, InputError
+from comity.files import decode, read_text, write_text
 from comity.formats.edge_list import read_edge_list, write_edge_list
 from comity.formats.graphml import read_graphml, write_graphml
-from comity.formats.json_text import read_json, write_json
-from comity.formats.text import read_text, write_text
+from comity.formats.json_text import read_json, write_game, write_json
 
 READERS: dict[str, Callable[[str], BenefitGraph | Game]] = {
     ".json": read_json,
@@ -26,22 +27,33 @@ WRITERS: dict[str, Callable[[BenefitGraph], str]] = {
 
 def load(path: str | os.PathLike[str]) -> BenefitGraph | Game:
     """Read a graph or a game from a file; every error names the file."""
-    file = Path(path)
-    reader = READERS.get(file.suffix.lower())
-    text = read_text(file)
+    text = read_text(path)
+    reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
-        raise FormatError(f"{file}: {_endings(file)}")
+        raise FormatError(f"{path}: {_endings(Path(path))}")
+    return _read(reader, text, str(path))
+
+
+def load_from(stream: BinaryIO) -> BenefitGraph | Game:
+    """Read a graph or a game from standard input, for example; the first character tells the format."""
+    name = "standard input"
+    text = decode(stream.read(), name)
+    ending = {"{": ".json", "[": ".json", "<": ".graphml"}.get(text.lstrip()[0], ".csv")
+    return _read(READERS[ending], text, name)
+
+
+def _read(reader: Callable[[str], BenefitGraph | Game], text: str, name: str) -> BenefitGraph | Game:
     try:
         return reader(text)
     except InputError as error:
-        raise FormatError(f"{file}: {error}") from None
+        raise FormatError(f"{name}: {error}") from None
 
 
 def load_graph(path: str | os.PathLike[str]) -> BenefitGraph:
     """Read a graph from a file."""
     loaded = load(path)
     if not isinstance(loaded, BenefitGraph):
-        raise FormatError(f"{path}: this is a game, not a graph; read it with Game.load")
+        raise FormatError(f"{path}: this is a game, and a graph is needed: who is a collaborator of whom")
     return loaded
 
 
@@ -49,21 +61,28 @@ def load_game(path: str | os.PathLike[str]) -> Game:
     """Read a game from a file."""
     loaded = load(path)
     if not isinstance(loaded, Game):
-        raise FormatError(f"{path}: this is a graph, not a game; read it with BenefitGraph.load")
+        raise FormatError(f"{path}: this is a graph, and a game is needed: records of client, coalition and utility")
     return loaded
 
 
 def save_graph(graph: BenefitGraph, path: str | os.PathLike[str]) -> None:
     """Write a graph to a file, whole or not at all."""
-    file = Path(path)
-    writer = WRITERS.get(file.suffix.lower())
+    writer = WRITERS.get(Path(path).suffix.lower())
     if writer is None:
-        raise InputError(f"{file}: {_endings(file)}")
-    write_text(file, writer(graph))
+        raise InputError(f"{path}: {_endings(Path(path))}")
+    write_text(path, writer(graph))
+
+
+def save_game(game: Game, path: str | os.PathLike[str]) -> None:
+    """Write a game to a JSON file, whole or not at all."""
+    if Path(path).suffix.lower() != ".json":
+        raise InputError(f"{path}: a game is written to a file whose name ends in .json")
+    write_text(path, write_game(game))
 
 
 def _endings(file: Path) -> str:
-    return f"the name ends in {file.suffix or 'nothing'!r}; expected one of {', '.join(READERS)}"
+    ending = f"the name ends in {file.suffix!r}" if file.suffix else "the name has no ending"
+    return f"{ending}; expected one of {', '.join(READERS)}"
 
 
-__all__ = ["READERS", "WRITERS", "load", "load_game", "load_graph", "save_graph"]
+__all__ = ["READERS", "WRITERS", "load", "load_from", "load_game", "load_graph", "save_game", "save_graph"]

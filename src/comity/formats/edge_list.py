@@ -2,10 +2,13 @@
 
 import csv
 import io
+import re
 
-from comity.core import BenefitGraph, FormatError
+from comity.core import BenefitGraph, FormatError, shown
 
 _DELIMITERS = ",;\t"
+# Blanks before a delimiter or a line end are dropped, as csv drops those after a delimiter; what is quoted stays.
+_BLANKS = re.compile(r'(?P<quoted>"(?:[^"]|"")*")|  *(?=[,;\t\r\n]|$)')
 
 
 def read_edge_list(text: str) -> BenefitGraph:
@@ -17,41 +20,58 @@ def read_edge_list(text: str) -> BenefitGraph:
     BenefitGraph({'b': ['a'], 'a': ['b'], 'c': []})
     """
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), skipinitialspace=True, strict=True)
+    delimiter, before, text = _delimiter(text)
+    text = _BLANKS.sub(lambda found: found["quoted"] or "", text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
     position: dict[str, int] = {}
     ends: tuple[list[int], list[int]] = ([], [])
     try:
         columns = [name.strip().lower() for name in next((row for row in reader if row), [])]
-        if missing := [name for name in ("from", "to") if columns.count(name) != 1]:
-            raise FormatError(
-                f"line 1: {'no' if missing[0] not in columns else 'more than one'} column {missing[0]!r} among "
-                f"{', '.join(map(repr, columns))}; the first line names the columns, one of them 'from' and one 'to'"
-            )
-        places = [columns.index("from"), columns.index("to")]
+        places = [_column(name, columns, reader.line_num + before) for name in ("from", "to")]
         for row in reader:
-            if not row:
+            if not any(row):
                 continue  # an empty line
+            line = reader.line_num + before
+            if any(row[len(columns) :]):
+                raise FormatError(
+                    f"line {line}: {len(row)} values for {len(columns)} columns; put names with {delimiter!r} in quotes"
+                )
             for place, end, side in zip(places, ends, ("from", "to"), strict=True):
                 if place >= len(row) or not row[place].strip():
                     raise FormatError(
-                        f"line {reader.line_num}: {side!r} names nobody; an edge goes from a client to a client"
+                        f"line {line}: there is no name under {side!r}; an edge goes from one client to another"
                     )
-                client = row[place]
-                end.append(position.setdefault(client, len(position)))
+                end.append(position.setdefault(row[place], len(position)))
     except csv.Error as error:
-        raise FormatError(f"line {reader.line_num}: not valid CSV ({error})") from None
+        raise FormatError(f"line {reader.line_num + before}: not valid CSV ({error})") from None
     if not position:
         raise FormatError("there is no edge; a client without any is declared by a row from itself to itself")
     return BenefitGraph.from_edges(position, *ends)
 
 
-def _delimiter(text: str) -> str:
-    """Return the character that splits the first line into the columns from and to, a comma if none does."""
+def _column(name: str, columns: list[str], line: int) -> int:
+    """Return where a column is."""
+    if columns.count(name) != 1:
+        raise FormatError(
+            f"line {line}: {'more than one' if name in columns else 'no'} column {name!r} among "
+            f"{shown(columns)}; the first line names the columns, one of them 'from' and one 'to'"
+        )
+    return columns.index(name)
+
+
+def _delimiter(text: str) -> tuple[str, int, str]:
+    """Return what splits the first line into the columns from and to, how many lines came before it, and the rest.
+
+    A spreadsheet may have written the delimiter into a line of its own, such as ``sep=;``.
+    """
+    first, _, rest = text.partition("\n")
+    if told := re.fullmatch(r"sep=(.)\r?", first.strip(" ")):
+        return told[1], 1, rest
     header = text.lstrip("\r\n").partition("\n")[0].rstrip("\r").lower()
     for delimiter in _DELIMITERS:
         if {"from", "to"} <= {name.strip().strip('"') for name in header.split(delimiter)}:
-            return delimiter
-    return ","
+            return delimiter, 0, text
+    return ",", 0, text
 
 
 def write_edge_list(graph: BenefitGraph) -> str:

@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from comity.core import BenefitGraph, FormatError, InputError, check_name, check_names
+from comity.core import BenefitGraph, FormatError, InputError, check_name, check_names, shown
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 
@@ -30,11 +30,11 @@ def read_graphml(text: str) -> BenefitGraph:
     edges: list[tuple[str, str]] = []
     for element in graph:
         if _tag(element) == "node":
-            names.append(_named(element, "id"))
+            names.append(_named(element, "id", len(names)))
         elif _tag(element) == "edge":
             if element.get("directed", str(default == "directed").lower()) != "true":
-                raise FormatError("an edge is undirected; say who helps whom by directed edges")
-            edges.append((_named(element, "source"), _named(element, "target")))
+                raise FormatError(f"edge {len(edges) + 1} is undirected; say who helps whom by directed edges")
+            edges.append((_named(element, "source", len(edges)), _named(element, "target", len(edges))))
         elif _tag(element) == "hyperedge":
             raise FormatError("a hyperedge is not an edge from one client to another; write it as edges")
     position = {client: index for index, client in enumerate(check_names(names))}
@@ -42,7 +42,7 @@ def read_graphml(text: str) -> BenefitGraph:
         for end in edge:
             if end not in position:
                 raise InputError(
-                    f"an edge goes from {edge[0]!r} to {edge[1]!r}, but no node has the id {end!r}; add it"
+                    f"an edge goes from {shown(edge[0])} to {shown(edge[1])}, but there is no node {shown(end)}; add it"
                 )
     sources, targets = ([position[edge[side]] for edge in edges] for side in (0, 1))
     return BenefitGraph.from_edges(position, sources, targets)
@@ -52,11 +52,15 @@ def _tag(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _named(element: ET.Element, attribute: str) -> str:
+def _named(element: ET.Element, attribute: str, before: int) -> str:
+    """Return the client that an attribute names; `before` elements of the kind came before this one."""
     name = element.get(attribute)
     if name is None:
-        raise FormatError(f"a <{_tag(element)}> has no {attribute}")
-    return check_name(name)
+        raise FormatError(f"{_tag(element)} {before + 1} has no {attribute}; give it one")
+    try:
+        return check_name(name)
+    except InputError as error:
+        raise InputError(f"{_tag(element)} {before + 1}: {error}") from None
 
 
 def write_graphml(graph: BenefitGraph) -> str:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from comity.core import BenefitGraph, FormatError, Game, InputError
+from comity.core import BenefitGraph, FormatError, Game, InputError, shown
 
 
 def parse_json(text: str) -> Any:
@@ -15,9 +15,9 @@ def parse_json(text: str) -> Any:
     except InputError:
         raise
     except ValueError as error:  # a whole number of thousands of digits
-        raise FormatError(f"a number cannot be read ({error})") from None
+        raise FormatError("a number has more digits than can be read; round it") from error
     except RecursionError:
-        raise FormatError("not valid here: the JSON is nested too deeply") from None
+        raise FormatError("the JSON is nested too deeply to be a graph or a game") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
         double = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"{double!r} stands twice as a key of the same object; keep one")
+        raise InputError(f"{shown(double)} stands twice as a key of the same object; keep one")
     return made
 
 
@@ -39,11 +39,13 @@ def read_json(text: str) -> BenefitGraph | Game:
     """
     value = parse_json(text)
     if isinstance(value, dict):
+        if {"comity", "schema", "coalitions"} <= value.keys():
+            raise FormatError("this is a result of comity, not a graph or a game; give the file that it was made from")
         return BenefitGraph(value)
     if isinstance(value, list):
         return Game.from_records(value)
     raise FormatError(
-        f"found {json.dumps(value)[:40]}; expected an object of client → list of collaborators (a graph), "
+        f"found {shown(value)}; expected an object of client → list of collaborators (a graph), "
         "or a list of records with client, coalition and utility (a game)"
     )
 
@@ -60,3 +62,9 @@ def write_json(graph: BenefitGraph) -> str:
     }
     """
     return json.dumps(graph.to_dict(), ensure_ascii=False, indent=1) + "\n"
+
+
+def write_game(game: Game) -> str:
+    """Write a game as a list of records, one on a line."""
+    records = ",\n ".join(json.dumps(record, ensure_ascii=False) for record in game.records())
+    return f"[\n {records}\n]\n"

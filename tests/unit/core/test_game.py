@@ -1,10 +1,11 @@
 """Game: maximal utilities, collaborators, ties, and what it refuses."""
 
 import math
+from pathlib import Path
 
 import pytest
 
-from comity import Game, InputError, find_equilibrium
+from comity import BenefitGraph, Game, InputError, find_equilibrium
 
 A, B, C = ("a", ["a"], 1.0), ("b", ["b"], 1.0), ("c", ["c"], 1.0)
 
@@ -62,9 +63,15 @@ def test_a_tie_does_not_bind_clients_that_could_leave() -> None:
     assert [(w.client, w.collaborator) for w in found.unmet] == [("a", "b")]
 
 
-def test_records_come_back() -> None:
+def test_records_come_back(tmp_path: Path) -> None:
     game = Game.from_records([A, B, ("a", ["b", "a"], 3)])
     assert list(Game.from_records(game.records()).records()) == list(game.records())
+    game.save(tmp_path / "game.json")
+    assert list(Game.load(tmp_path / "game.json").records()) == list(game.records())
+    with pytest.raises(InputError, match="a game is written to"):
+        game.save(tmp_path / "game.csv")
+    with pytest.raises(InputError, match="a graph is needed"):
+        BenefitGraph.load(tmp_path / "game.json")
     assert repr(game) == "<Game: 2 clients, 3 utilities>"
 
 
@@ -92,6 +99,8 @@ def test_the_same_record_twice_is_harmless() -> None:
         ([{"client": "a", "coalition": ["a"]}], "record 1 has no 'utility'"),
         ([("a", ["a"])], "expected client, coalition and utility"),
         ([7], "record 1 is 7"),
+        (None, "a list of records, not from None"),
+        ({"a": 1}, "a list of records"),
     ],
 )
 def test_bad_records_are_refused(records: list, message: str) -> None:

@@ -35,6 +35,8 @@ def test_restriction_keeps_the_order_and_drops_edges() -> None:
 def test_it_cannot_be_changed() -> None:
     with pytest.raises(AttributeError, match="cannot be changed"):
         GRAPH.clients = ("x",)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del GRAPH.clients
     for array in (GRAPH.wants.data, GRAPH.wants.indices, GRAPH.wants.indptr):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
@@ -71,7 +73,11 @@ def test_repr_is_short_for_large_graphs() -> None:
     ("wishes", "message"),
     [
         ({}, "there are no clients"),
-        ({"a": ["b"]}, "the collaborators of 'a': unknown client 'b'"),
+        ({"a": ["b"]}, r"the collaborators of 'a' \(each needs an entry of its own\): unknown client 'b'"),
+        (None, "built from a mapping"),
+        (["a", "b"], "built from a mapping"),
+        ({"a": {"b": 1}, "b": []}, "must be a list of clients"),
+        ({"a\x9b": []}, r"U\+009B"),
         ({"a": "b", "b": []}, "must be a list of clients, not 'b'"),
         ({"a": 3}, "must be a list of clients, not 3"),
         ({"a": None}, "must be a list of clients"),
@@ -97,7 +103,9 @@ def test_bad_mappings_are_refused(wishes: dict, message: str) -> None:
         (["a", "b"], [0], [0, 1], "1 sources and 2 targets"),
         (["a", "b"], [0.5], [1], "whole numbers"),
         (["a", "b"], [[0]], [[1]], "one row"),
-        ("ab", [0], [1], "not the text 'ab'"),
+        ("ab", [0], [1], "not 'ab'"),
+        (3, [0], [1], "must be a list of names, not 3"),
+        (["a", "b"], [[0], [0, 1]], [0, 1], "one row of whole numbers"),
     ],
 )
 def test_bad_edges_are_refused(clients: list, sources: list, targets: list, message: str) -> None:
@@ -119,3 +127,8 @@ def test_networkx_graphs_must_be_directed_and_named_by_text() -> None:
         BenefitGraph.from_networkx(networkx.Graph([("a", "b")]))
     with pytest.raises(InputError, match="must be text"):
         BenefitGraph.from_networkx(networkx.DiGraph([(1, 2)]))
+
+
+def test_names_from_numpy_become_plain_text() -> None:
+    graph = BenefitGraph.from_edges(np.array(["a", "b"]), [0], [1])
+    assert [type(name) for name in graph.clients] == [str, str]
