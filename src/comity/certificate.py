@@ -405,13 +405,15 @@ def check_partition(partition: object, game: Game | None = None) -> list[tuple[s
     """
     if isinstance(partition, str | Mapping) or not isinstance(partition, Iterable):
         raise InputError(f"a partition is a list of coalitions, each a list of clients, not {shown(partition)}")
-    coalitions = []
+    coalitions: list[tuple[str, ...]] = []
     for number, members in enumerate(partition, start=1):
         ordered = tuple(members) if isinstance(members, list | tuple) else members
-        coalition = check_coalition(ordered, f"coalition {number}")
-        if not coalition:
+        found = check_coalition(ordered, f"coalition {number}")
+        if not found:
             raise InputError(f"coalition {number} is empty; leave it out")
-        coalitions.append(tuple(dict.fromkeys(ordered)) if isinstance(ordered, tuple) else tuple(sorted(coalition)))
+        coalitions.append(tuple(dict.fromkeys(ordered)) if isinstance(ordered, tuple) else tuple(sorted(found)))
+    if not coalitions:
+        raise InputError("the partition has no coalition; give at least one")
     home = {i: number for number, coalition in enumerate(coalitions) for i in coalition}
     for number, coalition in enumerate(coalitions):
         for i in coalition:

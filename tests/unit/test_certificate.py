@@ -152,7 +152,7 @@ def test_a_utility_that_changes_its_mind_is_refused() -> None:
 @pytest.mark.parametrize(
     ("partition", "message"),
     [
-        ([], "no clients"),
+        ([], "the partition has no coalition"),
         ("abc", "a list of coalitions"),
         ({"a": ["b"]}, "a list of coalitions"),
         (3, "a list of coalitions"),
