@@ -18,7 +18,9 @@ of how partitions are found.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -370,24 +372,27 @@ def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
     return ()
 
 
+class _EnoughAskedError(Exception):
+    pass
+
+
 def _smallest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
     """Return a subset all of whose members stay in it, with none inside it, given one all of whose members stay.
 
     That takes up to n³ questions for n clients, for the sake of a witness that is easy to grasp; after some thousands
     it is left as small as it is.
     """
-    left = _MOST_QUESTIONS
+    questions = itertools.count()
 
     def counted(i: str, among: Coalition) -> bool:
-        nonlocal left
-        left -= 1
+        if next(questions) >= _MOST_QUESTIONS:
+            raise _EnoughAskedError
         return stays(i, among)
 
-    for i in reversed(clients):
-        if left <= 0:
-            break
-        if i in clients and (fewer := _largest(tuple(j for j in clients if j != i), counted)):
-            clients = fewer
+    with suppress(_EnoughAskedError):
+        for i in reversed(clients):
+            if i in clients and (fewer := _largest(tuple(j for j in clients if j != i), counted)):
+                clients = fewer
     return clients
 
 
