@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from benchmarks.measure import best_of, in_fresh_process, show
-from comity import BenefitGraph, find_equilibrium
+from comity import BenefitGraph, Game, certify, find_equilibrium
 
 SIZES = (10**4, 10**5, 10**6)
 EDGES_A_CLIENT = 10
@@ -43,6 +43,7 @@ def by_networkx(graph: networkx.DiGraph) -> list[list[set[str]]]:
 def main() -> None:
     growth()
     against_networkx()
+    games()
 
 
 def growth() -> None:
@@ -91,3 +92,18 @@ def against_networkx() -> None:
         assert [{frozenset(c) for c in peel} for peel in peels] == [set(peel.stable) for peel in found.peels]
         rows.append([name, f"{theirs:.2f} s", f"{ours:.4f} s", f"{theirs / ours:.0f} ×", f"{theirs / with_sets:.0f} ×"])
     show(["graph", "networkx", "find_equilibrium", "faster", "faster, with coalitions as sets"], rows)
+
+
+def games() -> None:
+    print("\nGames: a ring in which everybody does best with the one before, and nobody gains by less")
+    rows = []
+    for clients in (50, 100, 200, 400):
+        names = [str(number) for number in range(clients)]
+        alone = [(name, [name], 0.0) for name in names]
+        game = Game.from_records(alone + [(i, [i, names[place - 1]], 1.0) for place, i in enumerate(names)])
+        found = find_equilibrium(game)
+        rows.append(
+            [f"{clients}", f"{best_of(partial(find_equilibrium, game)):.3f} s"]
+            + [f"{best_of(partial(certify, what, game), times=1):.3f} s" for what in (found, [[i] for i in names])]
+        )
+    show(["clients", "find_equilibrium", "certify: proved", "certify: all alone is refuted"], rows)
