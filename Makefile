@@ -52,7 +52,7 @@ contracts: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	@echo "==> tests (pytest)"
-	@$(BIN)/pytest --numprocesses auto
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .

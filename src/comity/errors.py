@@ -26,3 +26,7 @@ class OutputError(ComityError, OSError):
 
 class MissingDependencyError(ComityError, ImportError):
     """An optional package is needed for this and is not installed."""
+
+
+class RefusedError(ComityError):
+    """A client refuses a question: its policy forbids it."""

@@ -1,0 +1,5 @@
+"""Pareto fronts: for weights over the clients, the model with the least weighted loss, and how it moves with them."""
+
+from comity.fronts.quadratic import QuadraticFront, Trials
+
+__all__ = ["QuadraticFront", "Trials"]

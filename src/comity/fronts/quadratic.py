@@ -1,0 +1,220 @@
+"""The exact front of quadratic losses: linear regression with ridge, in closed form.
+
+Client j's loss over a set of rows is Σ (y - xᵀθ)² = y·y - 2 bᵀθ + θᵀGθ, known by its moments G, b and y·y. For weights
+w over the clients and a penalty λ the model solves
+
+    (M / s + λD) θ = c / s,   M = Σ w_j G_j,  c = Σ w_j b_j,  s = Σ w_j n_j,
+
+where D spares the intercept. A weight is *per sample*: equal weights are pooled training. A zero weight leaves a client
+out exactly, so the faces of the simplex are the fronts of sub-coalitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+NOBODY = -1
+_UNPENALISED = 1e-9  # keeps a system solvable whose intercept no row determines
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticFront:
+    """The front of N clients whose rows lie in K folds, for models of d parameters, the last being the intercept.
+
+    `gram` (N, K, d, d), `cross` (N, K, d), `square` (N, K) and `rows` (N, K) are sums over a client's rows in a fold.
+    """
+
+    gram: Floats
+    cross: Floats
+    square: Floats
+    rows: Floats
+
+    @property
+    def clients(self) -> int:
+        """How many clients there are, N."""
+        return int(self.rows.shape[0])
+
+    @property
+    def folds(self) -> int:
+        """How many folds there are, K."""
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def penalised(self) -> Floats:
+        """The diagonal of D: ones, but next to nothing for the intercept."""
+        diagonal = np.ones(self.cross.shape[2])
+        diagonal[-1] = _UNPENALISED
+        return diagonal
+
+    @cached_property
+    def total_gram(self) -> Floats:
+        """Every client's gram matrix over all its rows, flattened: (N, d²)."""
+        total: Floats = self.gram.sum(axis=1)
+        return total.reshape(self.clients, -1)
+
+    @cached_property
+    def total_cross(self) -> Floats:
+        """Every client's Σ y x over all its rows: (N, d)."""
+        total: Floats = self.cross.sum(axis=1)
+        return total
+
+    @cached_property
+    def total_rows(self) -> Floats:
+        """How many rows every client has: (N,)."""
+        total: Floats = self.rows.sum(axis=1)
+        return total
+
+    def trials(self, target: Integers, without: Integers) -> Trials:
+        """Return the trials of P targets: see `Trials`."""
+        return Trials(self, target, without)
+
+    def model(self, weights: Floats, log_penalty: float, own: int = NOBODY, without: int = NOBODY) -> Floats:
+        """Return the parameters (d,) for weights (N,), on all rows but those of client `own` in fold `without`."""
+        total = (weights @ self.total_gram).reshape(self.gram.shape[2:])
+        cross, rows = weights @ self.total_cross, weights @ self.total_rows
+        if without != NOBODY:
+            total = total - weights[own] * self.gram[own, without]
+            cross = cross - weights[own] * self.cross[own, without]
+            rows = rows - weights[own] * self.rows[own, without]
+        system = total / rows + np.exp(log_penalty) * np.diag(self.penalised)
+        return np.linalg.solve(system, cross / rows)
+
+    def loss(self, client: int, fold: int, model: Floats) -> float:
+        """Return the sum of squares of a model (d,) over a client's rows in a fold."""
+        residual = self.square[client, fold] - 2 * self.cross[client, fold] @ model
+        return float(residual + model @ self.gram[client, fold] @ model)
+
+
+class Trials:
+    """Cross-fitted losses of P targets at once, as functions of weights and penalty, with their derivatives.
+
+    Trial p is about client ``target[p]``. For every fold k of its rows, a model is trained on all rows of the
+    others and on the target's own rows outside fold k, and judged on fold k. With ``without[p]`` = o, the target's
+    rows in fold o take no part in anything, so that they can judge honestly what was chosen; NOBODY leaves out
+    nothing.
+
+    Only the target's own rows differ from fold to fold, so the one large product, weights times moments, is shared by
+    all folds.
+    """
+
+    def __init__(self, front: QuadraticFront, target: Integers, without: Integers) -> None:
+        self.front = front
+        self.target = target
+        self.without = without
+        kept = without != NOBODY
+        left_out = np.where(kept, without, 0)
+        judged = np.ones((target.size, front.folds))
+        judged[np.flatnonzero(kept), without[kept]] = 0.0
+        self.judged = judged
+        self.judged_rows = (front.rows[target] * judged).sum(axis=1)
+        self._own_gram = self._own(front.gram, kept, left_out)
+        self._own_cross = self._own(front.cross, kept, left_out)
+        self._own_rows = self._own(front.rows, kept, left_out)
+
+    def _own(self, sums: Floats, kept: NDArray[np.bool_], left_out: Integers) -> Floats:
+        """Return the target's own sums for each fold, over its rows outside that fold and the one left out."""
+        own = sums[self.target]
+        rest = own.sum(axis=1, keepdims=True) - own
+        shape = (-1,) + (1,) * (own.ndim - 1)
+        gone = np.where(kept.reshape(shape), own[np.arange(self.target.size), left_out][:, None], 0.0)
+        trained: Floats = rest - gone
+        return trained
+
+    def __len__(self) -> int:
+        return self.target.size
+
+    def some(self, chosen: Integers) -> Trials:
+        """Return some of the trials."""
+        part = object.__new__(Trials)
+        part.front = self.front
+        for name in ("target", "without", "judged", "judged_rows", "_own_gram", "_own_cross", "_own_rows"):
+            setattr(part, name, getattr(self, name)[chosen])
+        return part
+
+    def models(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the model of every fold (P, K, d) for weights (P, N) and penalties (P,)."""
+        system, right, _ = self._systems(weights, log_penalty)
+        return np.asarray(np.linalg.solve(system, right[..., None])[..., 0])
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return each target's mean cross-fitted loss (P,)."""
+        return self.mean_losses(self.models(weights, log_penalty))
+
+    def mean_losses(self, models: Floats) -> Floats:
+        """Return the mean loss (P,) of models (P, K, d), each judged on its own fold."""
+        grams = (self._judge_gram @ models[..., None])[..., 0]
+        sums = self.front.square[self.target] - 2 * (self._judge_cross * models).sum(-1) + (models * grams).sum(-1)
+        means: Floats = (sums * self.judged).sum(axis=1) / self.judged_rows
+        return means
+
+    def standard_error(self, one: Floats, other: Floats) -> Floats:
+        """Return the standard error (P,) of the mean difference of two models' losses, row by row (models (P, K, d)).
+
+        A row's difference is δ(2e - δ), with e the residual of `one` and δ what `other` predicts more. Its variance
+        is that of a product of two normal variables, whose second moments are known.
+        """
+        change = other - one
+        by_gram = (self._judge_gram @ change[..., None])[..., 0]
+        residual = self.front.square[self.target] - 2 * (self._judge_cross * one).sum(-1)
+        residual = residual + (one * (self._judge_gram @ one[..., None])[..., 0]).sum(-1)
+        sums = ((change * by_gram).sum(-1), residual, (self._judge_cross * change).sum(-1) - (one * by_gram).sum(-1))
+        delta, error, both = ((part * self.judged).sum(axis=1) / self.judged_rows for part in sums)
+        variance = delta * (4 * error - 4 * both + delta) + (2 * both - delta) ** 2
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0) / self.judged_rows))
+
+    @property
+    def _judge_gram(self) -> Floats:
+        return self.front.gram[self.target]
+
+    @property
+    def _judge_cross(self) -> Floats:
+        return self.front.cross[self.target]
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return losses (P,), their derivatives by the weights (P, N), and by the logarithm of the penalty (P,).
+
+        By the implicit function theorem ∂θ/∂w_j = A⁻¹ (b_j - G_jθ - n_jλDθ) / s, with A the matrix of the system; the
+        adjoint u = A⁻¹∇l makes this one product for all j.
+        """
+        front = self.front
+        system, right, rows = self._systems(weights, log_penalty)
+        inverse = np.linalg.inv(system)
+        models = (inverse @ right[..., None])[..., 0]
+        grams = (self._judge_gram @ models[..., None])[..., 0]
+        sums = front.square[self.target] - 2 * (self._judge_cross * models).sum(-1) + (models * grams).sum(-1)
+        losses = (sums * self.judged).sum(axis=1) / self.judged_rows
+        slope = 2 * (grams - self._judge_cross) * (self.judged / self.judged_rows[:, None])[..., None]
+        adjoint = (inverse @ slope[..., None])[..., 0]
+        shrinking = np.exp(log_penalty)[:, None, None] * front.penalised * models
+        by_penalty = -(adjoint * shrinking).sum(axis=(1, 2))
+
+        scaled = adjoint / rows[..., None]
+        pull = (scaled * shrinking).sum(axis=-1)
+        outer = (scaled.transpose(0, 2, 1) @ models).reshape(len(self), -1)
+        by_weight = scaled.sum(axis=1) @ front.total_cross.T - outer @ front.total_gram.T
+        by_weight -= pull.sum(axis=1)[:, None] * front.total_rows
+        own = self._own_cross - (self._own_gram @ models[..., None])[..., 0]
+        by_weight[np.arange(len(self)), self.target] = (scaled * own).sum(axis=(1, 2)) - (pull * self._own_rows).sum(1)
+        return losses, by_weight, by_penalty
+
+    def _systems(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return matrix (P, K, d, d), right side (P, K, d) and weighted rows (P, K) of every fold's system."""
+        front = self.front
+        everybody = np.arange(len(self))
+        own = weights[everybody, self.target]
+        others = weights.copy()
+        others[everybody, self.target] = 0.0
+        size = front.penalised.size
+        system = (others @ front.total_gram).reshape(-1, 1, size, size) + own[:, None, None, None] * self._own_gram
+        right = (others @ front.total_cross)[:, None] + own[:, None, None] * self._own_cross
+        rows = (others @ front.total_rows)[:, None] + own[:, None] * self._own_rows
+        system /= rows[..., None, None]
+        diagonal = np.arange(size)
+        system[..., diagonal, diagonal] += np.exp(log_penalty)[:, None, None] * front.penalised
+        return system, right / rows[..., None], rows

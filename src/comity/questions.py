@@ -1,0 +1,129 @@
+"""The closed list of what may be asked of a client, and the answers: the whole wire.
+
+A question or an answer is a frozen dataclass of numbers, texts, lists of these, and arrays; nothing else can be sent.
+`pack` turns one into plain values and arrays, `unpack` turns them back, and neither can run code: there is no pickle.
+To add a question, write its dataclass and that of its answer, and add a line to `QUESTIONS`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comity.core import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """What are your columns? Answered by a `Description`, from which a common schema is agreed.
+
+    Different values are told only where a model needs them as levels or classes: of columns of text with at most
+    `most_levels`, each standing in two rows on average, so that names and identifiers stay where they are; and of
+    `target`, the column to be predicted, if it has two values, or as many as `most_levels` when `classes` says that
+    numbers are classes too.
+    """
+
+    target: str
+    classes: bool = False
+    most_levels: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A client's columns in summary: one JSON object a column, no row."""
+
+    rows: int
+    columns: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What are the moments of your rows in each fold? Answered by a `MomentsAnswer`.
+
+    `schema` says how rows become numbers (JSON). Rows fall into `folds` parts by a permutation that `seed` and the
+    client's name determine.
+    """
+
+    schema: str
+    folds: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsAnswer:
+    """Sums over the rows of each of K folds, for d features and the target y.
+
+    ``gram`` = Σ x xᵀ of shape (K, d, d), ``cross`` = Σ y x of shape (K, d), ``square`` = Σ y² and ``rows``, each of
+    shape (K,).
+    """
+
+    gram: Floats
+    cross: Floats
+    square: Floats
+    rows: Floats
+
+
+QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
+    "describe": (Describe, Description),
+    "moments": (Moments, MomentsAnswer),
+}
+RECORDS: dict[str, type[Any]] = {record.__name__: record for pair in QUESTIONS.values() for record in pair}
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A question or an answer as it is sent: its kind, a JSON object of plain values, and named arrays."""
+
+    kind: str
+    plain: str
+    arrays: dict[str, NDArray[Any]]
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes on the wire, without what a transport adds."""
+        return len(self.plain.encode()) + sum(array.nbytes for array in self.arrays.values())
+
+
+def pack(record: object) -> Packed:
+    """Return a question or an answer as it is sent.
+
+    >>> pack(Describe(target="died"))
+    Packed(kind='Describe', plain='{"classes": false, "most_levels": 100, "target": "died"}', arrays={})
+    """
+    kind = type(record).__name__
+    if RECORDS.get(kind) is not type(record):
+        raise InputError(f"{record!r} is neither a question nor an answer; there are {', '.join(RECORDS)}")
+    plain: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for field in fields(record):  # type: ignore[arg-type]
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            arrays[field.name] = value
+        else:
+            plain[field.name] = value
+    return Packed(kind, json.dumps(plain, sort_keys=True), arrays)
+
+
+def unpack(packed: Packed) -> Any:
+    """Return the question or the answer that was packed, having checked that it has just its fields."""
+    record = RECORDS.get(packed.kind)
+    if record is None:
+        raise InputError(f"{packed.kind!r} is neither a question nor an answer; there are {', '.join(RECORDS)}")
+    values = {**json.loads(packed.plain), **packed.arrays}
+    if values.keys() != {field.name for field in fields(record)}:
+        raise InputError(
+            f"a {packed.kind} has the fields {sorted(f.name for f in fields(record))}, not {sorted(values)}"
+        )
+    for field in fields(record):
+        is_array = isinstance(values[field.name], np.ndarray)
+        if is_array != (field.type == "Floats"):
+            raise InputError(f"{field.name!r} of a {packed.kind} should be {field.type}")
+        if is_array and values[field.name].dtype != np.float64:
+            raise InputError(f"{field.name!r} of a {packed.kind} should hold float64, not {values[field.name].dtype}")
+    return record(**values)

@@ -1,0 +1,256 @@
+"""How rows become numbers: a schema that all clients share, agreed from summaries of their columns.
+
+Numbers are standardised by the mean and the deviation over all clients, categories become one column a level, and
+missing values become the mean with an indicator beside it. Nothing here sees a row.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from comity.errors import InputError
+
+Task = Literal["regression", "classes"]
+Kind = Literal["number", "text", "mixed", "empty"]
+_MISSING = "(missing)"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """What a client tells of one of its columns.
+
+    `kind` is what its values are; `present` and `missing` count them; `distinct` counts different ones; `whole`
+    says that all are whole numbers; `infinite` counts infinities, `mean` and `squares` (sum of squares about it)
+    are those of the finite numbers; `levels` counts each different value, as far as they are few enough to be told.
+    """
+
+    name: str
+    kind: Kind
+    present: int
+    missing: int
+    distinct: int
+    whole: bool = False
+    infinite: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    levels: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of numbers x: it becomes (x - mean) / scale; `indicator` adds a column that marks missing values."""
+
+    name: str
+    mean: float
+    scale: float
+    indicator: bool
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the columns it becomes."""
+        return (self.name, f"{self.name} {_MISSING}") if self.indicator else (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryColumn:
+    """A column of text: it becomes one of zeros and ones for each level; `indicator` adds one for missing values."""
+
+    name: str
+    levels: tuple[str, ...]
+    indicator: bool
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the columns it becomes."""
+        shown = (*self.levels, _MISSING) if self.indicator else self.levels
+        return tuple(f"{self.name}={level}" for level in shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The column to be predicted: a number, standardised like any other, or one of several classes."""
+
+    name: str
+    task: Task
+    classes: tuple[str, ...] = ()
+    mean: float = 0.0
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns that a model sees, in order, and its target."""
+
+    columns: tuple[NumberColumn | CategoryColumn, ...]
+    target: Target
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features; a model has a parameter for each, and one for the intercept, which comes last."""
+        return tuple(feature for column in self.columns for feature in column.features)
+
+    def to_json(self) -> str:
+        """Return the schema as JSON."""
+        columns = [{"kind": "number" if isinstance(c, NumberColumn) else "text", **asdict(c)} for c in self.columns]
+        return json.dumps({"columns": columns, "target": asdict(self.target)}, sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """Return the schema that was written as JSON."""
+        plain = json.loads(text)
+        columns: list[NumberColumn | CategoryColumn] = []
+        for column in plain["columns"]:
+            kind = column.pop("kind")
+            if kind == "number":
+                columns.append(NumberColumn(**column))
+            else:
+                columns.append(CategoryColumn(**{**column, "levels": tuple(column["levels"])}))
+        target = plain["target"]
+        return cls(tuple(columns), Target(**{**target, "classes": tuple(target["classes"])}))
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A schema, and what had to be decided on the way, in words for the user."""
+
+    schema: Schema
+    warnings: tuple[str, ...]
+
+
+def agree(
+    summaries: Mapping[str, tuple[ColumnSummary, ...]],
+    target: str,
+    *,
+    task: Task | None = None,
+    exclude: tuple[str, ...] = (),
+) -> Agreement:
+    """Agree on a schema from every client's summary of its columns.
+
+    `task` overrules what the target looks like; `exclude` names columns to leave out.
+    """
+    clients = list(summaries)
+    names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
+    known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
+    for name in (target, *exclude):
+        if name not in names:
+            raise InputError(f"there is no column {name!r}; the columns are {', '.join(map(repr, names))}")
+    warnings: list[str] = []
+    columns: list[NumberColumn | CategoryColumn] = []
+    for name in names:
+        if name == target or name in exclude:
+            continue
+        if without := [client for client in clients if name not in known[client]]:
+            raise InputError(
+                f"column {name!r} is missing at client {without[0]!r}, but {clients[0]!r} or another has it; "
+                f"add it, or leave it out with --exclude {name!r}"
+            )
+        column = _agree_on(name, {client: known[client][name] for client in clients}, warnings)
+        if column is not None:
+            columns.append(column)
+    if not columns:
+        raise InputError("no column is left to learn from; check the columns and what was excluded")
+    target_summaries = {client: known[client][target] for client in clients if target in known[client]}
+    if len(target_summaries) < len(clients):
+        absent = next(client for client in clients if client not in target_summaries)
+        raise InputError(f"client {absent!r} has no column {target!r}, which is to be predicted")
+    return Agreement(Schema(tuple(columns), _agree_on_target(target, target_summaries, task)), tuple(warnings))
+
+
+def _agree_on(
+    name: str, columns: Mapping[str, ColumnSummary], warnings: list[str]
+) -> NumberColumn | CategoryColumn | None:
+    """Return what a column becomes, or None if it is of no use, which is said in `warnings`."""
+    filled = {client: column for client, column in columns.items() if column.kind != "empty"}
+    if not filled:
+        warnings.append(f"column {name!r} is empty everywhere and is left out")
+        return None
+    for client, column in filled.items():
+        if column.infinite:
+            raise InputError(
+                f"column {name!r} of client {client!r} has an infinite value; mend it, or leave the column out"
+            )
+        if column.kind == "mixed":
+            raise InputError(
+                f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
+            )
+    kinds = {column.kind for column in filled.values()}
+    if len(kinds) > 1:
+        number = next(client for client, column in filled.items() if column.kind == "number")
+        text = next(client for client, column in filled.items() if column.kind == "text")
+        raise InputError(
+            f"column {name!r} has numbers at client {number!r} and text at {text!r}; mend it, or leave the column out"
+        )
+    present = sum(column.present for column in filled.values())
+    missing = any(column.missing for column in columns.values())
+    kind = kinds.pop()
+    unique = all(column.distinct == column.present for column in filled.values())
+    if unique and present >= 50 and (kind == "text" or all(column.whole for column in filled.values())):
+        warnings.append(f"column {name!r} has as many values as rows, like an identifier, and is left out")
+        return None
+    if kind == "text":
+        if any(column.levels is None for column in filled.values()):
+            warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
+            return None
+        levels = Counter[str]()
+        for column in filled.values():
+            levels.update(column.levels)
+        return CategoryColumn(name, tuple(sorted(levels)), missing)
+    mean, scale = _pool(filled.values())
+    if scale == 0 and not missing:
+        warnings.append(f"column {name!r} has the same value everywhere and is left out")
+        return None
+    return NumberColumn(name, mean, scale or 1.0, missing)
+
+
+def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None) -> Target:
+    """Return the target, a number or classes, having checked that it can be learned."""
+    for client, column in columns.items():
+        if column.missing or column.kind == "empty":
+            raise InputError(
+                f"the target {name!r} is missing in {column.missing} rows of client {client!r}; "
+                "fill them in, or take these rows out"
+            )
+        if column.infinite:
+            raise InputError(f"the target {name!r} has an infinite value at client {client!r}; mend it")
+    levels = Counter[str]()
+    told = all(column.levels is not None for column in columns.values())
+    for column in columns.values():
+        levels.update(column.levels or {})
+    numbers = all(column.kind == "number" for column in columns.values())
+    if task is None:
+        task = "regression" if numbers and not (told and len(levels) <= 2) else "classes"
+    if task == "regression":
+        if not numbers:
+            raise InputError(f"the target {name!r} is text, which regression cannot predict; take the task 'classes'")
+        mean, scale = _pool(columns.values())
+        if scale == 0:
+            raise InputError(f"the target {name!r} is {mean:g} in every row; there is nothing to predict")
+        return Target(name, task, mean=mean, scale=scale)
+    if not told:
+        raise InputError(f"the target {name!r} has too many different values to be classes; take the task 'regression'")
+    if len(levels) < 2:
+        raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
+    return Target(name, task, classes=tuple(sorted(levels, key=_natural)))
+
+
+def _natural(level: str) -> tuple[int, float, str]:
+    """Order levels as numbers where they are, so that 2 comes before 10."""
+    try:
+        return 0, float(level), level
+    except ValueError:
+        return 1, 0.0, level
+
+
+def _pool(columns: Any) -> tuple[float, float]:
+    """Return mean and standard deviation over all clients, from each one's mean and squares about it."""
+    total = sum(column.present for column in columns)
+    mean = math.fsum(column.present * column.mean for column in columns) / total
+    squares = math.fsum(column.squares + column.present * (column.mean - mean) ** 2 for column in columns)
+    scale = math.sqrt(squares / total)
+    # What is left of a constant after rounding is no deviation.
+    return mean, 0.0 if scale <= 1e-12 * max(abs(mean), 1e-300) else scale

@@ -1,0 +1,151 @@
+"""The exact front of quadratic losses."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comity.fronts import QuadraticFront
+from comity.fronts.quadratic import NOBODY
+from federations import Planted, two_groups
+
+
+def federation(seed: int, clients: int = 4, dim: int = 3) -> Planted:
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(clients, dim))
+    rows = []
+    for own in truth:
+        x = rng.normal(size=(int(rng.integers(12, 30)), dim))
+        rows.append((x, x @ own + rng.normal(size=len(x))))
+    return Planted(rows, truth, 1.0)
+
+
+def some_weights(rng: np.random.Generator, count: int, clients: int) -> np.ndarray:
+    return rng.dirichlet(np.ones(clients), count)
+
+
+def all_trials(front: QuadraticFront, without: int = NOBODY):
+    return front.trials(np.arange(front.clients), np.full(front.clients, without))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.integers(-1, 4), st.floats(-6, 3))
+def test_derivatives_agree_with_finite_differences(seed: int, without: int, log_penalty: float) -> None:
+    front = federation(seed).front()
+    trials = all_trials(front, without)
+    rng = np.random.default_rng(seed)
+    weights = some_weights(rng, front.clients, front.clients)
+    logs = np.full(front.clients, log_penalty)
+    losses, by_weight, by_penalty = trials.derivatives(weights, logs)
+    np.testing.assert_allclose(losses, trials.losses(weights, logs), rtol=1e-10)
+    direction = some_weights(rng, front.clients, front.clients) - weights
+    step = 1e-5
+    ahead, behind = (trials.losses(weights + sign * step * direction, logs) for sign in (1, -1))
+    np.testing.assert_allclose((by_weight * direction).sum(axis=1), (ahead - behind) / (2 * step), rtol=2e-4, atol=1e-6)
+    ahead, behind = (trials.losses(weights, logs + sign * step) for sign in (1, -1))
+    np.testing.assert_allclose(by_penalty, (ahead - behind) / (2 * step), rtol=2e-4, atol=1e-7)
+
+
+@given(st.integers(0, 1000))
+def test_a_model_is_optimal_for_its_weights(seed: int) -> None:
+    """The weighted loss of the rows themselves has no slope at the model."""
+    planted = federation(seed)
+    front = planted.front()
+    weights = some_weights(np.random.default_rng(seed), 1, front.clients)[0]
+    model = front.model(weights, np.log(0.1))
+    total = sum(w * len(y) for w, (_, y) in zip(weights, planted.rows, strict=True))
+    slope = 0.1 * front.penalised * model
+    for w, (x, y) in zip(weights, planted.rows, strict=True):
+        x = np.column_stack([x, np.ones(len(y))])
+        slope = slope + w * x.T @ (x @ model - y) / total
+    np.testing.assert_allclose(slope, 0.0, atol=1e-9)
+
+
+def test_a_zero_weight_leaves_a_client_out_exactly() -> None:
+    """Whatever the rows of that client are, not a bit changes; and the front is that of a federation without it."""
+    planted = federation(3)
+    front = planted.front()
+    other = Planted([*planted.rows[:-1], federation(4).rows[-1]], planted.truth, 1.0).front()
+    absent = Planted(planted.rows[:-1], planted.truth[:-1], 1.0).front()
+    weights = np.array([0.5, 0.3, 0.2, 0.0])
+    np.testing.assert_array_equal(front.model(weights, 0.0), other.model(weights, 0.0))
+    np.testing.assert_allclose(front.model(weights, 0.0), absent.model(weights[:-1], 0.0), rtol=1e-12)
+    losses = all_trials(front).losses(np.tile(weights, (4, 1)), np.zeros(4))[:3]
+    np.testing.assert_array_equal(losses, all_trials(other).losses(np.tile(weights, (4, 1)), np.zeros(4))[:3])
+    without = all_trials(absent).losses(np.tile(weights[:-1], (3, 1)), np.zeros(3))
+    np.testing.assert_allclose(losses, without, rtol=1e-12)
+
+
+@pytest.mark.parametrize("without", [NOBODY, 2])
+def test_losses_are_cross_fitted(without: int) -> None:
+    """Trial by trial and fold by fold, from the rows: trained on all but the fold judged and the one left out."""
+    planted = federation(5)
+    rng = np.random.default_rng(0)
+    folds = [rng.permutation(len(y)) % 5 for _, y in planted.rows]
+    front = planted.front(seed=0)
+    weights = some_weights(np.random.default_rng(1), 4, 4)
+    found = all_trials(front, without).losses(weights, np.full(4, np.log(0.2)))
+    for target, expected in enumerate(found):
+        squares, judged = 0.0, 0
+        for k in range(5):
+            if k == without:
+                continue
+            matrix, right, total = np.zeros((4, 4)), np.zeros(4), 0.0
+            for j, (x, y) in enumerate(planted.rows):
+                kept = np.ones(len(y), bool) if j != target else (folds[j] != k) & (folds[j] != without)
+                x = np.column_stack([x, np.ones(len(y))])[kept]
+                matrix += weights[target, j] * x.T @ x
+                right += weights[target, j] * x.T @ y[kept]
+                total += weights[target, j] * len(x)
+            model = np.linalg.solve(matrix / total + 0.2 * np.diag(front.penalised), right / total)
+            x, y = planted.rows[target]
+            chosen = folds[target] == k
+            squares += ((y[chosen] - np.column_stack([x, np.ones(len(y))])[chosen] @ model) ** 2).sum()
+            judged += chosen.sum()
+        assert expected == pytest.approx(squares / judged)
+
+
+def test_some_trials_are_the_same_trials() -> None:
+    front = federation(7).front()
+    trials = front.trials(np.array([0, 1, 2, 3, 0]), np.array([NOBODY, 0, 1, 2, 4]))
+    weights = some_weights(np.random.default_rng(0), 5, 4)
+    logs = np.linspace(-3, 0, 5)
+    chosen = np.array([4, 1])
+    np.testing.assert_allclose(
+        trials.some(chosen).losses(weights[chosen], logs[chosen]), trials.losses(weights, logs)[chosen]
+    )
+
+
+def test_the_standard_error_is_about_right() -> None:
+    """Against the rows' own differences, where features and noise are normal."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 3))
+    y = x @ np.array([1.0, -1.0, 0.5]) + rng.normal(size=len(x))
+    front = Planted([(x, y)], np.zeros((1, 3)), 1.0).front(folds=2)
+    trials = all_trials(front)
+    one, other = np.array([0.9, -1.0, 0.5, 0.0]), np.array([0.2, -0.5, 0.4, 0.1])
+    wide = [np.broadcast_to(model, (1, 2, 4)) for model in (one, other)]
+    full = np.column_stack([x, np.ones(len(x))])
+    differences = (y - full @ other) ** 2 - (y - full @ one) ** 2
+    expected = differences.std() / np.sqrt(len(x))
+    assert trials.standard_error(*wide)[0] == pytest.approx(expected, rel=0.15)
+
+
+def test_separable_constant_and_collinear_columns_do_no_harm() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(15, 2))
+    x = np.column_stack([x, x[:, 0], np.ones(15), np.zeros(15)])
+    planted = Planted([(x, x[:, 0]), (x[:3], np.zeros(3))], np.zeros((2, 5)), 0.0)
+    front = planted.front(folds=3)
+    trials = all_trials(front)
+    for log in np.log([1e-8, 1.0]):
+        losses, by_weight, by_penalty = trials.derivatives(np.full((2, 2), 0.5), np.full(2, log))
+        assert np.isfinite(losses).all()
+        assert np.isfinite(by_weight).all()
+        assert np.isfinite(by_penalty).all()
+
+
+def test_the_paper_generator_is_as_described() -> None:
+    planted = two_groups(0, dim=20, rows=50, spread=0.1, noise=1.0)
+    assert planted.truth.shape == (6, 20)
+    assert np.sign(planted.truth[:3].mean()) == -np.sign(planted.truth[3:].mean())

@@ -1,0 +1,197 @@
+"""Clients, what they refuse and log, and the federation that asks them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comity.client import Client, Given, Policy, assign_folds
+from comity.encoding import encode, encode_target, summarise
+from comity.errors import InputError, RefusedError, UnknownClientError
+from comity.federation import InProcess
+from comity.questions import Describe, Moments
+from comity.schema import ColumnSummary, Schema, agree
+
+
+def rows(seed: int, count: int = 30) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(60, 10, count),
+            "ward": rng.choice(["A", "B", "C"], count),
+            "smoker": rng.choice([True, False], count),
+            "stay": rng.normal(5, 2, count),
+        }
+    )
+    frame.loc[2, "age"] = np.nan
+    frame.loc[3, "ward"] = None
+    return frame
+
+
+def federation(clients: int = 3) -> InProcess:
+    return InProcess(tuple(Client(f"h{number}", rows(number)) for number in range(clients)))
+
+
+def agreed(asked: InProcess, target: str = "stay", **options: object) -> Schema:
+    answers = asked.ask(Describe(target))
+    told = {
+        name: tuple(ColumnSummary(**column) for column in json.loads(answer.columns))
+        for name, answer in answers.items()
+    }
+    return agree(told, target, **options).schema
+
+
+def test_a_job_from_description_to_moments() -> None:
+    asked = federation()
+    schema = agreed(asked)
+    assert schema.features == (
+        "age", "age (missing)", "ward=A", "ward=B", "ward=C", "ward=(missing)", "smoker"
+    )  # fmt: skip
+    answers = asked.ask(Moments(schema.to_json(), folds=4, seed=1))
+    for number, name in enumerate(asked.clients):
+        x, y = encode(rows(number), schema), encode_target(rows(number), schema)
+        np.testing.assert_allclose(answers[name].gram.sum(axis=0), x.T @ x)
+        np.testing.assert_allclose(answers[name].cross.sum(axis=0), x.T @ y)
+        np.testing.assert_allclose(answers[name].square.sum(), y @ y)
+        folds = assign_folds(30, 4, 1, name)
+        np.testing.assert_allclose(answers[name].gram[2], x[folds == 2].T @ x[folds == 2])
+        np.testing.assert_array_equal(answers[name].rows, np.bincount(folds))
+    everything = np.concatenate([encode(rows(number), schema) for number in range(3)])
+    np.testing.assert_allclose(everything[:, 0].mean(), 0.0, atol=1e-12)
+    assert asked.traffic.rounds == 2
+    assert asked.traffic.received > asked.traffic.sent > 0
+
+
+def test_the_log_has_all_that_was_given_and_no_answer_has_a_row() -> None:
+    asked = federation()
+    schema = agreed(asked)
+    answer = asked.ask(Moments(schema.to_json(), folds=3, seed=0), ["h1"])
+    assert list(answer) == ["h1"]
+    (described, given) = asked.members[1].log
+    assert (described.question, described.rows) == ("describe", 30)
+    assert given == Given("moments", 30, given.size)
+    assert given.size == sum(getattr(answer["h1"], name).nbytes for name in ("gram", "cross", "square", "rows")) + 2
+    assert len(asked.members[0].log) == 1
+    ages = rows(1)["age"].dropna()
+    told = asked.ask(Describe("stay"), ["h1"])["h1"].columns
+    assert not any(repr(float(age)) in told for age in ages)
+
+
+def test_names_and_identifiers_are_not_told() -> None:
+    frame = rows(0).assign(patient=[f"Ms {number}" for number in range(30)], number=range(30))
+    answer = Client("a", frame).answer(Describe("stay"))
+    assert "Ms 7" not in answer.columns
+    told = {column["name"]: column["levels"] for column in json.loads(answer.columns)}
+    assert told == {"age": None, "ward": told["ward"], "smoker": None, "stay": None, "patient": None, "number": None}
+    assert set(told["ward"]) == {"A", "B", "C"}
+    classes = Client("a", rows(0).assign(grade=[1, 2, 3] * 10)).answer(Describe("grade", classes=True))
+    assert {c["name"]: c["levels"] for c in json.loads(classes.columns)}["grade"] == {"1": 10, "2": 10, "3": 10}
+
+
+def test_a_policy_is_kept() -> None:
+    secretive = Client("s", rows(0), Policy(questions=("describe",)))
+    small = Client("t", rows(0, 8))
+    secretive.answer(Describe("stay"))
+    with pytest.raises(RefusedError, match="client 's' does not answer the question 'moments'"):
+        secretive.answer(Moments("{}", 5, 0))
+    with pytest.raises(RefusedError, match="client 't' has 8 rows"):
+        small.answer(Describe("stay"))
+    with pytest.raises(RefusedError, match="does not answer the question 'str'"):
+        secretive.answer("give me your rows")
+    assert [given.question for given in secretive.log] == ["describe"]
+    assert small.log == []
+
+
+def test_names_are_checked() -> None:
+    with pytest.raises(UnknownClientError, match="unknown client 'x'"):
+        federation().ask(Describe("stay"), ["x"])
+    with pytest.raises(InputError, match="listed twice"):
+        InProcess((Client("a", rows(0)), Client("a", rows(1))))
+    with pytest.raises(InputError, match="two columns 'age'"):
+        Client("a", pd.DataFrame([[1, 2]], columns=["age", "age"]))
+
+
+def test_each_client_can_be_asked_its_own() -> None:
+    asked = federation(2)
+    answers = asked.ask({"h0": Describe("stay"), "h1": Describe("ward")})
+    assert set(answers) == {"h0", "h1"}
+    assert asked.traffic.rounds == 1
+
+
+def test_folds_are_even_and_fixed_by_seed_and_name() -> None:
+    for count in (7, 30, 31):
+        sizes = np.bincount(assign_folds(count, 5, 0, "a"), minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+    np.testing.assert_array_equal(assign_folds(30, 5, 0, "a"), assign_folds(30, 5, 0, "a"))
+    assert (assign_folds(30, 5, 0, "a") != assign_folds(30, 5, 0, "b")).any()
+    assert (assign_folds(30, 5, 0, "a") != assign_folds(30, 5, 1, "a")).any()
+
+
+def test_a_schema_survives_json() -> None:
+    schema = agreed(federation())
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+def test_the_target_tells_the_task() -> None:
+    asked = federation()
+    assert agreed(asked).target.task == "regression"
+    flag = agreed(asked, "smoker").target
+    assert (flag.task, flag.classes) == ("classes", ("False", "True"))
+    with pytest.raises(InputError, match="text, which regression cannot predict"):
+        agree({"a": summarise(rows(0).dropna(), "ward", False, 50)}, "ward", task="regression")
+
+
+def one(name: str = "a", **columns: list) -> dict[str, tuple[ColumnSummary, ...]]:
+    return {name: summarise(pd.DataFrame(columns), "y", False, 20)}
+
+
+Y = [0.5, 1.5, 2.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (one(x=[1, 2, 3, 4]), "there is no column 'y'; the columns are 'x'"),
+        (one(y=Y), "no column is left"),
+        (one(x=[1, 2, 3, 4], y=[1.0, None, 2.0, 3.0]), "the target 'y' is missing in 1 rows of client 'a'"),
+        (one(x=[1, 2, 3, 4], y=[2.0] * 4), "is '2' in every row"),
+        (one(x=[1, 2, 3, 4], y=["u"] * 4), "'u' in every row"),
+        (one(x=[1.0, np.inf, 2, 3], y=Y), "column 'x' of client 'a' has an infinite value"),
+        (one(x=[1, 2, 3, 4], y=[1.0, np.inf, 2, 3]), "the target 'y' has an infinite value at client 'a'"),
+        ({**one(x=[1, 2, 3, 4], y=Y), **one("b", y=Y)}, "column 'x' is missing at client 'b'"),
+        ({**one(x=[1, 2, 3, 4], y=Y), **one("b", x=[1, 2, 3, 4])}, "client 'b' has no column 'y'"),
+        ({**one(x=[1, 2, 3, 4], y=Y), **one("b", x=list("uvwx"), y=Y)}, "numbers at client 'a' and text at 'b'"),
+        (one(x=[*map(str, range(60)), "n/a"], y=[float(v) + 0.5 for v in range(61)]), "has numbers and text"),
+    ],
+)
+def test_what_cannot_be_agreed_on_is_said(told: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        agree(told, "y")
+
+
+@pytest.mark.parametrize(
+    ("column", "warning"),
+    [
+        ([None] * 60, "is empty everywhere"),
+        ([7] * 60, "has the same value everywhere"),
+        (list(range(1000, 1060)), "has as many values as rows, like an identifier"),
+        ([f"id{number}" for number in range(60)], "like an identifier"),
+        ([f"word{number % 25}" for number in range(60)], "too many different values"),
+    ],
+)
+def test_what_is_left_out_is_said(column: list, warning: str) -> None:
+    told = one(x=column, z=[float(v) + 0.5 for v in range(60)], y=[float(v) + 0.5 for v in range(60)])
+    agreement = agree(told, "y")
+    assert agreement.schema.features == ("z",)
+    assert warning in agreement.warnings[0]
+
+
+def test_unseen_levels_and_missing_columns_when_encoding() -> None:
+    schema = agreed(federation())
+    new = rows(9).assign(ward="Z")
+    assert (encode(new, schema)[:, 2:5] == 0).all()
+    with pytest.raises(InputError, match="there is no column 'age'"):
+        encode(new.drop(columns="age"), schema)
+    with pytest.raises(InputError, match="column 'age' has 'old'"):
+        encode(new.astype({"age": object}).assign(age="old"), schema)

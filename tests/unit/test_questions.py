@@ -1,0 +1,48 @@
+"""The wire: questions and answers as plain values and arrays, and nothing else."""
+
+import numpy as np
+import pytest
+
+from comity.errors import InputError
+from comity.questions import RECORDS, Describe, Moments, MomentsAnswer, Packed, pack, unpack
+
+ANSWER = MomentsAnswer(np.ones((2, 3, 3)), np.zeros((2, 3)), np.array([1.0, 2.0]), np.array([4.0, 4.0]))
+
+
+@pytest.mark.parametrize("record", [Describe("y"), Moments("{}", 5, 0), ANSWER], ids=lambda r: type(r).__name__)
+def test_what_is_packed_comes_back(record: object) -> None:
+    packed = pack(record)
+    again = unpack(packed)
+    assert type(again) is type(record)
+    assert pack(again).plain == packed.plain
+    for name, array in packed.arrays.items():
+        np.testing.assert_array_equal(getattr(again, name), array)
+    assert packed.size >= sum(array.nbytes for array in packed.arrays.values())
+
+
+def test_nothing_else_can_be_sent() -> None:
+    for thing in ("text", 3, object(), {"a": 1}):
+        with pytest.raises(InputError, match="neither a question nor an answer"):
+            pack(thing)
+
+
+@pytest.mark.parametrize(
+    ("packed", "message"),
+    [
+        (Packed("System", "{}", {}), "neither a question nor an answer"),
+        (Packed("Describe", "{}", {}), "has the fields"),
+        (Packed("Moments", '{"schema": "", "folds": 5, "seed": 0, "more": 1}', {}), "has the fields"),
+        (Packed("MomentsAnswer", '{"gram": 1, "cross": 1, "square": 1, "rows": 1}', {}), "'gram' of a MomentsAnswer"),
+        (
+            Packed("MomentsAnswer", "{}", {name: np.array(["x"]) for name in ("gram", "cross", "square", "rows")}),
+            "should hold float64",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(packed: Packed, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        unpack(packed)
+
+
+def test_every_record_is_on_the_list() -> None:
+    assert set(RECORDS) == {"Describe", "Description", "Moments", "MomentsAnswer"}
