@@ -38,10 +38,10 @@ class Witness:
         homes = {i: home for home in map(frozenset, coalitions) for i in members & home}
         if not members or homes.keys() != members:
             return False
-        changes = [utility(i, members) - utility(i, homes[i]) for i in members]
         if self.axiom == "inner":
-            return all(members < home for home in homes.values()) and all(change >= -tolerance for change in changes)
-        return all(change > tolerance for change in changes)
+            unharmed = all(utility(i, members) >= utility(i, homes[i]) - tolerance for i in members)
+            return unharmed and all(members < home for home in homes.values())
+        return all(utility(i, members) > utility(i, homes[i]) + tolerance for i in members)
 
     def __str__(self) -> str:
         them = "{" + ", ".join(self.members) + "}"

@@ -204,10 +204,11 @@ def certify(
     whole = len(order) == len(coalitions)
     if not whole and not rival:
         notes.append("there is no order of whole coalitions; the proof sends clients away one at a time")
-    witnesses = [witness for witness in (*deserters, rival) if witness]
+    found = {(witness.axiom, witness.members): witness for witness in (*deserters, rival) if witness}
+    witnesses = list(found.values())
     if table is not None:
-        found = find_witness(coalitions, table, tolerance)
-        witnesses = [found] if found else []
+        tried = find_witness(coalitions, table, tolerance)
+        witnesses = [tried] if tried else []
     if values.contradiction:
         verdict, witnesses = Verdict.UNDECIDED, []
         notes.insert(0, f"the utility is not maximal: {values.contradiction}; nothing follows from a few values of it")
@@ -271,10 +272,11 @@ class _Values:
         for other in (self.homes[client], self.everybody):
             if (client, other) in self._known:
                 small, large = sorted((coalition, other), key=len)
-                if small <= large and self._known[client, small] > self._known[client, large] + self.tolerance:
+                less, more = self._known[client, small], self._known[client, large]
+                if small <= large and less > more + _DUST * abs(less):
                     self.contradiction = self.contradiction or (
-                        f"{client} has {self._known[client, small]:.6g} with {{{', '.join(sorted(small))}}} "
-                        f"and {self._known[client, large]:.6g} with {{{', '.join(sorted(large))}}}"
+                        f"{client} has {less:.6g} with {{{', '.join(sorted(small))}}} "
+                        f"and {more:.6g} with {{{', '.join(sorted(large))}}}"
                     )
 
 
@@ -356,6 +358,7 @@ def _needed_by_nobody(edges: np.ndarray[Any, Any]) -> list[set[int]]:
 
 Stays = Callable[[str, Coalition], bool]
 _MOST_QUESTIONS = 10_000
+_DUST = 1e-12  # what adding the same numbers in another order may change
 
 
 def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:

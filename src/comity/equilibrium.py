@@ -116,7 +116,8 @@ def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, set
         reach = sorted(_reach(answers, wishes), key=position.__getitem__)
         stable = stable_coalitions(BenefitGraph({client: wishes[client] for client in reach}))
         if settle is not None:
-            settled = [settle(coalition) for coalition in stable]
+            parts = [settle(coalition) for coalition in stable]
+            settled = sorted(parts, key=lambda part: min(position[client] for client in part))
             stable = tuple(frozenset(part) for part in settled)
             answers |= {i: wanted for part in settled for i, wanted in part.items() if wanted != wishes[i]}
             wishes.update(answers)

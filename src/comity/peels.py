@@ -114,6 +114,10 @@ class Equilibrium:
     peel_of: Integers
     wishes: Wishes
 
+    def __post_init__(self) -> None:
+        for array in (self.numbers, self.peel_of, self.wishes.asker, self.wishes.peel):
+            array.flags.writeable = False
+
     @cached_property
     def coalitions(self) -> tuple[Coalition, ...]:
         """The coalitions in the order in which they form; within a peel, by the first client of each."""

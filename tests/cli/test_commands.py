@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from comity import BenefitGraph, __version__
+from comity.cli import main
 from comity.datasets.paper import figure_1, figure_2
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -222,28 +223,62 @@ def test_json_is_utf_8_whatever_the_terminal(shell: Run, tmp_path: Path) -> None
     assert json.loads((tmp_path / "out.json").read_bytes())["clients"] == ["日本", "é"]
 
 
-def test_ctrl_c_and_termination_leave_nothing(comity: Run, tmp_path: Path) -> None:
-    size = 400_000
-    BenefitGraph.from_edges(map(str, range(size)), range(size - 1), range(1, size)).save(tmp_path / "chain.csv")
-    command = comity("--version").args[0]
-    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        process = subprocess.Popen(
-            [command, "equilibrium", "chain.csv", "--out", "run", "--json"],
-            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        time.sleep(1.5)
-        process.send_signal(number)
-        _, messages = process.communicate(timeout=60)
-        assert process.returncode == status
-        assert "Traceback" not in messages
-        assert [path.name for path in tmp_path.iterdir()] == ["chain.csv"]
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_termination_leave_nothing(comity: Run, tmp_path: Path, number: int, status: int) -> None:
+    process = subprocess.Popen(
+        [comity("--version").args[0], "equilibrium", "-", "--out", "run"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    # It waits for standard input. When it catches SIGTERM, it is ready for both.
+    caught = 1 << (signal.SIGTERM - 1)
+    for _ in range(600):
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        if int(next(line for line in lines if line.startswith("SigCgt")).split()[1], 16) & caught:
+            break
+        time.sleep(0.1)
+    process.send_signal(number)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "Traceback" not in messages
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bug_is_owned_up_to(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(main.cli, "main", lambda **options: 1 / 0)
+    assert main.run() == 3
+    assert "ZeroDivisionError: division by zero\nThis is a bug in comity" in capsys.readouterr().err
+    monkeypatch.setenv("COMITY_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        main.run()
+
+
+def test_tolerance_on_the_command_line(comity: Run, tmp_path: Path) -> None:
+    write_game(tmp_path, ("a", "a", 0.5), ("a", "ab", 0.51), ("b", "b", 0.5), ("b", "ab", 0.6))
+    (tmp_path / "alone.json").write_text('[["a"], ["b"]]')
+    assert comity("certify", "game.json", "alone.json").returncode == 1
+    assert comity("certify", "game.json", "alone.json", "--tolerance", "0.05").returncode == 0
+
+
+def test_unusual_edge_lists_and_graphml(comity: Run, tmp_path: Path) -> None:
+    long = "x" * 200_000
+    (tmp_path / "tabs.csv").write_text(f"from\tto\n{long}\ta\na\t{long}\n")
+    assert json.loads(comity("equilibrium", "tabs.csv", "--json").stdout)["clients"] == [long, "a"]
+    (tmp_path / "excel.csv").write_text("sep=;\nfrom;to\nb;a\na;b;\n")
+    assert json.loads(comity("equilibrium", "excel.csv", "--json").stdout)["clients"] == ["b", "a"]
+    (tmp_path / "mixed.graphml").write_text(
+        '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
+        '<edge source="a" target="b" directed="true"/></graph></graphml>'
+    )
+    assert "2 clients with 1 wish: 2 coalitions" in comity("equilibrium", "mixed.graphml").stdout
 
 
 @pytest.mark.parametrize("columns", [60, 200])
 def test_a_terminal_gets_tables_and_long_lists_are_cut(comity: Run, tmp_path: Path, columns: int) -> None:
     size = 300
-    BenefitGraph.from_edges(map(str, range(size)), range(size - 1), range(1, size)).save(tmp_path / "chain.csv")
-    main, side = pty.openpty()
+    ring = {f"r{number}": [f"r{(number + 1) % 50}"] for number in range(50)}
+    chain = {str(number): [str(number - 1)] if number else [] for number in range(size)}
+    BenefitGraph({**ring, **chain}).save(tmp_path / "chain.csv")
+    terminal, side = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
     environment.pop("NO_COLOR", None)
     process = subprocess.Popen(
@@ -253,13 +288,15 @@ def test_a_terminal_gets_tables_and_long_lists_are_cut(comity: Run, tmp_path: Pa
     output = b""
     while True:
         try:
-            output += os.read(main, 65536)
+            output += os.read(terminal, 65536)
         except OSError:  # the other side is closed
             break
         if not output:
             break
-    os.close(main)
+    os.close(terminal)
     assert process.wait(timeout=60) == 0
     text = output.decode()
     assert "─" in text
-    assert "… and 260 more; --json lists all" in text
+    assert "… and 261 more; --json lists all" in text, "coalitions"
+    assert "… and 259 more; --json lists all" in text, "unmet wishes"
+    assert "and 30 more" in " ".join(text.split()), "members of the ring"

@@ -5,14 +5,14 @@ import random
 
 import pytest
 
-from comity import Game, Verdict, certify, find_equilibrium
+from comity import Game, Verdict, certify, find_equilibrium, stable_coalitions
 from strategies import random_game, random_partition, renamed
 
 GAMES, SLICES = 10_000, 20
 
 
-def breaks_an_axiom(coalitions: list[frozenset[str]], game: Game) -> bool:
-    """Both axioms word by word, from nothing but the records: an oracle that shares no code with comity's."""
+def broken_by(coalitions: list[frozenset[str]], game: Game, tolerance: float = 0.0) -> dict[str, list[frozenset[str]]]:
+    """Return the sets that break each axiom, word by word and from nothing but the records: no code of comity's."""
     recorded: dict[str, list[tuple[frozenset[str], float]]] = {}
     for record in game.records():
         recorded.setdefault(record["client"], []).append((frozenset(record["coalition"]), record["utility"]))
@@ -22,14 +22,78 @@ def breaks_an_axiom(coalitions: list[frozenset[str]], game: Game) -> bool:
 
     home = {i: coalition for coalition in coalitions for i in coalition}
     now = {i: u_max(i, home[i]) for i in home}
+    found: dict[str, list[frozenset[str]]] = {"inner": [], "outer": []}
     for size in range(1, len(home) + 1):
         for some in map(frozenset, itertools.combinations(home, size)):
             inside = any(some < coalition for coalition in coalitions)
-            if inside and not any(u_max(i, some) < now[i] for i in some):
-                return True
-            if some not in coalitions and not any(u_max(i, some) <= now[i] for i in some):
-                return True
-    return False
+            if inside and not any(u_max(i, some) < now[i] - tolerance for i in some):
+                found["inner"].append(some)
+            if some not in coalitions and not any(u_max(i, some) <= now[i] + tolerance for i in some):
+                found["outer"].append(some)
+    return found
+
+
+def breaks_an_axiom(coalitions: list[frozenset[str]], game: Game) -> bool:
+    return any(broken_by(coalitions, game).values())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_verdicts_and_witnesses_with_a_tolerance(seed: int) -> None:
+    """Thirds and tenths, where sums and differences of floats round differently; witnesses are as small as can be."""
+    rng = random.Random(2000 + seed)
+    for _ in range(150):
+        game = random_game(rng, most=5)
+        tolerance = rng.choice([0.0, 1 / 3, 0.5, 0.1, 1 / 6])
+        for partition in (find_equilibrium(game).coalitions, random_partition(rng, game.clients)):
+            broken = broken_by([frozenset(coalition) for coalition in partition], game, tolerance)
+            for exhaustive in (False, True):
+                certificate = certify(partition, game, tolerance=tolerance, exhaustive=exhaustive)
+                assert certificate.verdict is (Verdict.REFUTED if any(broken.values()) else Verdict.PROVED)
+                shown = [(witness.axiom, frozenset(witness.members)) for witness in certificate.witnesses]
+                assert len(set(shown)) == len(shown), "no witness twice"
+                for axiom, members in shown:
+                    assert members in broken[axiom]
+                    assert not any(smaller < members for smaller in broken[axiom])
+                if exhaustive and shown:
+                    (axiom, members), *_ = shown
+                    assert len(members) == min(map(len, broken[axiom]))
+            if any(broken.values()) and not any(broken["inner"]):
+                assert {axiom for axiom, _ in shown} == {"outer"}
+
+
+def test_peels_of_games_are_what_they_say() -> None:
+    """Also where ties were settled: who leaves is stable in the graph of the peel, in order of first clients."""
+    rng = random.Random(8)
+    settled = 0
+    for _ in range(1500):
+        game = random_game(rng)
+        found = find_equilibrium(game)
+        place = {client: number for number, client in enumerate(game.clients)}
+        for peel in found.peels:
+            assert set(stable_coalitions(peel.graph)) == set(peel.stable)
+            firsts = [min(map(place.__getitem__, coalition)) for coalition in peel.stable]
+            assert firsts == sorted(firsts)
+            for client in peel.remaining:
+                wanted = peel.graph.collaborators_of(client)
+                assert wanted in game.best_sets(client, peel.remaining)
+                settled += wanted != game.collaborators_of(client, peel.remaining)
+        order = [(wish.peel, place[wish.client], place[wish.collaborator]) for wish in found.unmet]
+        assert order == sorted(order)
+    assert settled > 10
+
+
+def test_best_sets_are_all_that_attain_the_maximum_with_none_inside() -> None:
+    rng = random.Random(9)
+    for _ in range(300):
+        game = random_game(rng, most=5)
+        among = frozenset(rng.sample(game.clients, rng.randint(1, len(game))))
+        for client in among:
+            mine = [r for r in game.records() if r["client"] == client and frozenset(r["coalition"]) <= among]
+            best = max(record["utility"] for record in mine)
+            attaining = [frozenset(record["coalition"]) for record in mine if record["utility"] == best]
+            expected = {members for members in attaining if not any(other < members for other in attaining)}
+            assert set(game.best_sets(client, among)) == expected
+            assert game.collaborators_of(client, among) in expected
 
 
 @pytest.mark.parametrize("part", range(SLICES))

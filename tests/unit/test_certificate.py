@@ -122,6 +122,26 @@ def test_a_utility_that_is_not_maximal_proves_nothing() -> None:
     assert certify([["a", "b"]], crowded, exhaustive=True).verdict is Verdict.REFUTED
 
 
+def test_that_a_utility_is_not_maximal_shows_inside_a_coalition_too() -> None:
+    """With everybody a does best; but alone it does better than in its own coalition."""
+    value = {frozenset("a"): 0.5, frozenset("ab"): 0.4, frozenset("abc"): 0.9}
+    certificate = certify([["a", "b"], ["c"]], lambda i, coalition: value.get(coalition, 0.4) if i == "a" else 0.0)
+    assert certificate.verdict is Verdict.UNDECIDED
+    assert "a has 0.5 with {a} and 0.4 with {a, b}" in certificate.notes[0]
+
+
+def test_dust_is_no_contradiction_but_less_than_the_tolerance_is() -> None:
+    value = {1: 0.1 + 0.2, 2: 0.3, 3: 0.3}
+    assert certify([["a"], ["b"], ["c"]], lambda i, coalition: value[len(coalition)]).proved
+    falling = {1: 0.0, 2: 0.015, 3: 0.008}
+    certificate = certify([["a", "b"], ["c"]], lambda i, coalition: falling[len(coalition)], tolerance=0.01)
+    assert certificate.verdict is Verdict.UNDECIDED
+
+
+def test_exhaustive_counts_what_it_tried() -> None:
+    assert certify([["a", "b"], ["c"]], GAME, exhaustive=True).evaluations == 3 * 4
+
+
 def test_exhaustive_takes_at_most_twelve() -> None:
     with pytest.raises(InputError, match="at most 12 clients and there are 13"):
         certify([[str(i) for i in range(13)]], lambda i, coalition: 0.0, exhaustive=True)

@@ -105,3 +105,10 @@ def test_a_large_game_without_ties_is_no_trouble() -> None:
     ring = [(name, [name, names[place - 1]], 1.0) for place, name in enumerate(names)]
     game = Game.from_records([*((name, [name], 0.0) for name in names), *ring])
     assert find_equilibrium(game).coalitions == (frozenset(names),)
+
+
+def test_an_equilibrium_cannot_be_changed() -> None:
+    found = find_equilibrium(GRAPH)
+    for array in (found.numbers, found.peel_of, found.wishes.asker):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

@@ -113,3 +113,14 @@ def test_an_interruption_leaves_what_was_there(
         monkeypatch.undo()
         assert contents(run) == before
         assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_files_have_the_usual_permissions(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_text(tmp_path / "file.json", "x")
+        write_directory(tmp_path / "run", FILES, "result.json")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file.json").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o755

@@ -44,7 +44,7 @@ class BenefitGraph:
     """
 
     clients: tuple[str, ...]
-    wants: csr_array
+    _arrays: tuple[NDArray[np.bool_], Indices, Indices]
 
     def __init__(self, collaborators: Mapping[str, Iterable[str]]) -> None:
         if not isinstance(collaborators, Mapping):
@@ -110,9 +110,15 @@ class BenefitGraph:
         return graph
 
     def _freeze(self, clients: tuple[str, ...], wants: csr_array) -> None:
-        for array in (wants.data, wants.indices, wants.indptr):
+        arrays = (wants.data, wants.indices, wants.indptr)
+        for array in arrays:
             array.flags.writeable = False
-        self.__dict__.update(clients=clients, wants=wants)
+        self.__dict__.update(clients=clients, _arrays=arrays)
+
+    @property
+    def wants(self) -> csr_array:
+        """The matrix whose row i marks the collaborators of client i; changing it does not change the graph."""
+        return csr_array(self._arrays, shape=(len(self.clients), len(self.clients)))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a BenefitGraph cannot be changed (tried to set {name!r}); build a new one")
@@ -162,12 +168,13 @@ class BenefitGraph:
     @property
     def edge_count(self) -> int:
         """How many edges there are, a client's own membership not counted."""
-        return int(self.wants.nnz)
+        return int(self._arrays[1].size)
 
     def edges(self) -> Iterator[tuple[str, str]]:
         """Yield every edge as (collaborator, client), by client and then by collaborator, in the order of `clients`."""
+        _, indices, indptr = self._arrays
         for index, client in enumerate(self.clients):
-            for j in self.wants.indices[self.wants.indptr[index] : self.wants.indptr[index + 1]]:
+            for j in indices[indptr[index] : indptr[index + 1]]:
                 yield self.clients[j], client
 
     def to_dict(self) -> dict[str, list[str]]:

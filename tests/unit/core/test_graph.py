@@ -2,12 +2,15 @@
 
 import copy
 import pickle
+import sys
+import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from comity import BenefitGraph, InputError
-from comity.core import UnknownClientError
+from comity.core import MissingDependencyError, UnknownClientError
 
 GRAPH = BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})
 
@@ -53,6 +56,20 @@ def test_equality_does_not_depend_on_order() -> None:
     assert BenefitGraph({"a": ["c"], "b": ["a"], "c": ["a"]}) != GRAPH
     assert BenefitGraph({"a": ["b"], "b": ["a"], "x": ["a"]}) != GRAPH
     assert GRAPH != "a graph"
+
+
+def test_equality_with_several_edges_in_another_order() -> None:
+    wishes = {"a": ["b", "c", "d"], "b": ["d", "a"], "c": [], "d": ["c", "a"]}
+    for order in ("dcba", "bdac", "cadb"):
+        assert BenefitGraph({client: wishes[client] for client in order}) == BenefitGraph(wishes)
+
+
+def test_the_matrix_is_a_copy() -> None:
+    graph = BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})
+    with warnings.catch_warnings(), suppress(ValueError):  # some versions of scipy see that it is read-only
+        warnings.simplefilter("ignore")
+        graph.wants[2, 1] = True
+    assert graph == GRAPH
 
 
 def test_copies_are_equal() -> None:
@@ -132,3 +149,9 @@ def test_networkx_graphs_must_be_directed_and_named_by_text() -> None:
 def test_names_from_numpy_become_plain_text() -> None:
     graph = BenefitGraph.from_edges(np.array(["a", "b"]), [0], [1])
     assert [type(name) for name in graph.clients] == [str, str]
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(MissingDependencyError, match=r"networkx is needed to export a graph .*; pip install networkx"):
+        GRAPH.to_networkx()
