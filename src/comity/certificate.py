@@ -18,18 +18,16 @@ of how partitions are found.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from comity.axioms import Table, Utility, Witness, find_witness
 from comity.core import Coalition, Game, InputError, check_coalition, check_finite, check_names, shown, unknown_client
+from comity.proof import InnerInequality, OuterInequality, Values, check_inner, check_outer
 
 
 class Verdict(StrEnum):
@@ -50,36 +48,6 @@ class Partitioned(Protocol):
 
     def collaborators_of(self, client: str) -> Coalition:
         """Return the collaborators of a client in its coalition."""
-
-
-@dataclass(frozen=True, slots=True)
-class OuterInequality:
-    """`client` gains nothing from anybody of `among`: ``best`` = U(i, among) ≤ U(i, C) = ``utility``."""
-
-    client: str
-    among: Coalition
-    utility: float
-    best: float
-
-    @property
-    def margin(self) -> float:
-        """How far the inequality is from failing; 0 says that the coalition gives all there is to get."""
-        return self.utility - self.best
-
-
-@dataclass(frozen=True, slots=True)
-class InnerInequality:
-    """Leaving `without` out of its coalition costs `client`: ``reduced`` = U(i, C∖without) < U(i, C) = ``utility``."""
-
-    client: str
-    without: Coalition
-    utility: float
-    reduced: float
-
-    @property
-    def margin(self) -> float:
-        """What `client` would lose: what those left out bring it."""
-        return self.utility - self.reduced
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +165,9 @@ def certify(
         if table.raised:
             notes.append(f"the utility is not maximal ({table.raised}); the largest over all subsets was taken")
 
-    values = _Values(utility, {i: frozenset(home) for home in coalitions for i in home}, tolerance)
-    outer, order, rival = _check_outer(coalitions, values)
-    inner, deserters, tied = _check_inner(coalitions, values, claimed)
+    values = Values(utility, {i: frozenset(home) for home in coalitions for i in home}, tolerance)
+    outer, order, rival = check_outer(coalitions, values)
+    inner, deserters, tied = check_inner(coalitions, values, claimed)
     notes += tied
     whole = len(order) == len(coalitions)
     if not whole and not rival:
@@ -230,180 +198,6 @@ def certify(
         evaluations=values.count if table is None else int((~np.isnan(table.values)).sum()),
         exhaustive=exhaustive,
     )
-
-
-class _Values:
-    """The utility, asked once for each set, checked to be finite and, where that shows, to be maximal."""
-
-    def __init__(self, utility: Utility, homes: Mapping[str, Coalition], tolerance: float) -> None:
-        self.utility = utility
-        self.homes = homes
-        self.everybody = frozenset(homes)
-        self.tolerance = tolerance
-        self.contradiction: str | None = None
-        self._known: dict[tuple[str, Coalition], float] = {}
-
-    @property
-    def count(self) -> int:
-        return len(self._known)
-
-    def __call__(self, client: str, coalition: Coalition) -> float:
-        key = (client, coalition)
-        if key not in self._known:
-            what = f"the utility of {shown(client)} with {shown(sorted(coalition))}"
-            self._known[key] = check_finite(self.utility(client, coalition), what)
-            self._compare(client, coalition)
-        return self._known[key]
-
-    def home(self, client: str) -> float:
-        """Return the utility of a client in its own coalition."""
-        return self(client, self.homes[client])
-
-    def gains(self, client: str, coalition: Coalition) -> bool:
-        """Tell whether a client is better off with a coalition than in its own."""
-        return self(client, coalition) > self.home(client) + self.tolerance
-
-    def loses(self, client: str, coalition: Coalition) -> bool:
-        """Tell whether a client is worse off with a coalition than in its own."""
-        return self(client, coalition) < self.home(client) - self.tolerance
-
-    def _compare(self, client: str, coalition: Coalition) -> None:
-        """Compare a new value with that of the client's own coalition, and of everybody, where one holds the other."""
-        for other in (self.homes[client], self.everybody):
-            if (client, other) in self._known:
-                small, large = sorted((coalition, other), key=len)
-                less, more = self._known[client, small], self._known[client, large]
-                if small <= large and less > more + _DUST * abs(less):
-                    self.contradiction = self.contradiction or (
-                        f"{client} has {less:.6g} with {{{', '.join(sorted(small))}}} "
-                        f"and {more:.6g} with {{{', '.join(sorted(large))}}}"
-                    )
-
-
-def _check_outer(
-    coalitions: list[tuple[str, ...]], values: _Values
-) -> tuple[tuple[OuterInequality, ...], tuple[Coalition, ...], Witness | None]:
-    """Look for an order in which everybody gains nothing from those who are still there.
-
-    Whole coalitions go first; they are tried in the order given, so that for an `Equilibrium` every client is asked
-    once. Where that is stuck, single clients go. Who is left at the end is the largest rival coalition, since sets in
-    which everybody gains are closed under union.
-    """
-    found: dict[str, OuterInequality] = {}
-
-    def lets_go(i: str, among: Coalition) -> bool:
-        if i not in found and not values.gains(i, among):
-            found[i] = OuterInequality(i, among, values.home(i), values(i, among))
-        return i in found
-
-    waiting = dict.fromkeys(coalitions)
-    order: list[Coalition] = []
-    stuck = False
-    while waiting and not stuck:
-        stuck = True
-        for coalition in tuple(waiting):
-            among = frozenset(i for other in waiting for i in other)
-            if all(lets_go(i, among) for i in coalition):
-                order.append(frozenset(coalition))
-                del waiting[coalition]
-                stuck = False
-
-    rest = tuple(i for coalition in waiting for i in coalition)
-    while rest and len(staying := tuple(i for i in rest if not lets_go(i, frozenset(rest)))) < len(rest):
-        rest = staying
-    rival = _smallest(rest, lambda i, among: values.gains(i, among))
-    return tuple(found.values()), tuple(order), _witness("outer", rival, values)
-
-
-def _check_inner(
-    coalitions: list[tuple[str, ...]], values: _Values, claimed: Callable[[str], Coalition] | None
-) -> tuple[tuple[InnerInequality, ...], list[Witness | None], list[str]]:
-    """Look, in every coalition, for a part that can leave without loss; return what was checked, parts and ties."""
-    checked: dict[tuple[str, Coalition], InnerInequality] = {}
-    deserters: list[Witness | None] = []
-    notes: list[str] = []
-
-    def costs(i: str, home: Coalition, left: Coalition) -> bool:
-        loses = values.loses(i, left)
-        if loses:
-            checked[i, home - left] = InnerInequality(i, home - left, values.home(i), values(i, left))
-        return loses
-
-    for coalition in coalitions:
-        home = frozenset(coalition)
-        edges = np.zeros((len(coalition), len(coalition)))
-        for at, i in enumerate(coalition):
-            wanted = home if claimed is None else claimed(i) & home
-            for j_at, j in enumerate(coalition):
-                if j != i and j in wanted:
-                    edges[at, j_at] = costs(i, home, home - {j})
-                    if claimed is not None and not edges[at, j_at]:
-                        notes.append(f"{i} does as well without {j}: another best set exists")
-        for component in _needed_by_nobody(edges):
-            rest = tuple(i for at, i in enumerate(coalition) if at not in component)
-            part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
-            deserters.append(_witness("inner", _smallest(part, lambda i, left: not values.loses(i, left)), values))
-    return tuple(checked.values()), deserters, notes
-
-
-def _needed_by_nobody(edges: np.ndarray[Any, Any]) -> list[set[int]]:
-    """Return the strongly connected components whose members no client outside has an edge from.
-
-    ``edges[i, j]`` says that i needs j.
-    """
-    count, labels = connected_components(edges, directed=True, connection="strong")
-    needed = {int(labels[j]) for i, j in np.argwhere(edges) if labels[i] != labels[j]}
-    return [set(np.flatnonzero(labels == label).tolist()) for label in range(count) if label not in needed]
-
-
-Stays = Callable[[str, Coalition], bool]
-_MOST_QUESTIONS = 10_000
-_DUST = 1e-12  # what adding the same numbers in another order may change
-
-
-def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
-    """Return the largest subset all of whose members stay in it, by sending away those who do not.
-
-    Right if a client that stays in a set stays in every larger one.
-    """
-    while clients:
-        among = frozenset(clients)
-        staying = tuple(i for i in clients if stays(i, among))
-        if staying == clients:
-            return clients
-        clients = staying
-    return ()
-
-
-class _EnoughAskedError(Exception):
-    pass
-
-
-def _smallest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
-    """Return a subset all of whose members stay in it, with none inside it, given one all of whose members stay.
-
-    That takes up to n³ questions for n clients, for the sake of a witness that is easy to grasp; after some thousands
-    it is left as small as it is.
-    """
-    questions = itertools.count()
-
-    def counted(i: str, among: Coalition) -> bool:
-        if next(questions) >= _MOST_QUESTIONS:
-            raise _EnoughAskedError
-        return stays(i, among)
-
-    with suppress(_EnoughAskedError):
-        for i in reversed(clients):
-            if i in clients and (fewer := _largest(tuple(j for j in clients if j != i), counted)):
-                clients = fewer
-    return clients
-
-
-def _witness(axiom: Any, members: tuple[str, ...], values: _Values) -> Witness | None:
-    if not members:
-        return None
-    then = {i: values(i, frozenset(members)) for i in members}
-    return Witness(axiom, members, {i: values.home(i) for i in members}, then)
 
 
 def check_partition(partition: object, game: Game | None = None) -> list[tuple[str, ...]]:
