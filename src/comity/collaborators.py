@@ -10,52 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from comity.fronts.quadratic import Trials
-from comity.fronts.simplex import Booleans, Floats, project
-
-Integers = NDArray[np.intp]
+from comity.descent import LEAST, MOST, Floored, Leaning, Points, descend
+from comity.fronts.quadratic import Integers, Trials
+from comity.fronts.simplex import Booleans, Floats
 
 PENALTIES: Floats = np.logspace(-8, 2, 11)
-_LEAST, _MOST = np.log(1e-9), np.log(1e3)
+_NEAR = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one, when a set has shrunk
 _SMALL = 1e-2
-_ENOUGH_DECREASE = 1e-4  # of what the slope promises (Armijo)
-_SHORTER = 0.3
-_TRIES = 6
 _MANY = 12
-_STALLED = 3  # steps without progress
 _MOST_NUMBERS = 2e7  # in the systems of one batch, which bounds memory
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Points:
-    """Where P searches stand: weights (P, N), logarithms of penalties (P,), losses (P,)."""
-
-    weights: Floats
-    log_penalty: Floats
-    losses: Floats
-
-    def some(self, chosen: Integers) -> Points:
-        """Return some of the points."""
-        return Points(self.weights[chosen], self.log_penalty[chosen], self.losses[chosen])
-
-    def better_of(self, other: Points) -> Points:
-        """Return of each pair the point with the smaller loss."""
-        mine = self.losses <= other.losses
-        return Points(
-            np.where(mine[:, None], self.weights, other.weights),
-            np.where(mine, self.log_penalty, other.log_penalty),
-            np.where(mine, self.losses, other.losses),
-        )
-
-    def put(self, chosen: Integers, points: Points) -> None:
-        """Put points in the place of some."""
-        self.weights[chosen], self.log_penalty[chosen] = points.weights, points.log_penalty
-        self.losses[chosen] = points.losses
+_HALVES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,59 +42,113 @@ class Paths:
         """The losses of every stage (M, P)."""
         return np.stack([points.losses for points in self.points])
 
+    def at(self, stages: Integers) -> Points:
+        """Return each path's point at its own stage (P,)."""
+        weights = np.stack([points.weights for points in self.points])
+        penalties = np.stack([points.log_penalty for points in self.points])
+        everybody = np.arange(stages.size)
+        return Points(weights[stages, everybody], penalties[stages, everybody], self.losses[stages, everybody])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What P targets choose on their faces of the simplex.
+
+    `sets` (P, N) are the collaborators, `chosen` the points with them; `best` is the best point on the face, before
+    anybody was dropped; `alone` the target by itself. A loss up to `tolerance` (P,) above the best counts as none.
+    """
+
+    sets: Booleans
+    chosen: Points
+    best: Points
+    alone: Points
+    tolerance: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ClipRule:
+    """The paper's own way to a set: no weight below `floor` while searching, then whoever is above `threshold`.
+
+    It binds clients that gain nothing (docs/method.md) and is here to reproduce the paper's tables.
+    """
+
+    floor: float = 0.05
+    threshold: float = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """How collaborators are looked for.
 
-    `steps` of spectral projected gradient from each start; sets within `standard_errors` of the best loss count as
-    good as the best; only a gain over training alone of more than `standard_errors_to_join` standard errors is a
-    reason to join.
+    `steps` of spectral projected gradient from the best start. A set counts as good as the best if its loss is within
+    `standard_errors` of the best, and it keeps the gain over training alone but for a share of `gain_to_forgo`: with
+    few rows a standard error may be most of the gain. Only a gain over training alone of more than
+    `standard_errors_to_join` standard errors is a reason to join. Weights lean towards pooled ones with a strength, relative to the loss, of those in `strengths`
+    that serves best on inner splits. With a `clip_rule`, sets are found as the paper does.
     """
 
     steps: int = 40
     standard_errors: float = 1.0
     standard_errors_to_join: float = 1.0
+    gain_to_forgo: float = 0.03
     penalties: tuple[float, ...] = field(default=tuple(PENALTIES.tolist()))
+    strengths: tuple[float, ...] = (0.0, 0.1, 0.3)
+    clip_rule: ClipRule | None = None
 
-    def best(self, trials: Trials, face: Booleans) -> Points:
+    def collaborators(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Choices:
+        """Return what every trial's target chooses on its face (P, N) of the simplex."""
+        if self.clip_rule is not None:
+            return self._clipped(trials, face, self.clip_rule)
+        paths = self.shrink(trials, self.best(trials, face, strength), strength)
+        everybody = np.arange(len(trials))
+        stages, tolerance = self.choose(trials, paths)
+        best = paths.at(paths.losses.argmin(axis=0))
+        return Choices(paths.sets[stages, everybody], paths.at(stages), best, paths.points[-1], tolerance)
+
+    def strength(self, trials: Trials, face: Booleans) -> float:
+        """Return how strongly weights should lean towards pooled ones, the same for all trials.
+
+        On each half of the folds, weights are searched with every strength and judged on the other half. One strength
+        for all is chosen, since a client's few rows cannot tell; of equally good ones the weakest.
+        """
+        halves = np.arange(trials.front.folds) % _HALVES
+        if len(self.strengths) == 1:
+            return self.strengths[0]
+        losses = np.zeros((len(self.strengths), len(trials)))
+        pooled = _pooled(face)
+        for half in range(_HALVES):
+            searching, judging = trials.judged_on(halves == half), trials.judged_on(halves != half)
+            start = self.with_best_penalty(searching, (pooled + _alone(trials, face)) / 2)
+            for at, strength in enumerate(self.strengths):
+                leaning = self._leaning(searching, face, strength)
+                found = descend(leaning, start, face, self.steps // 4)
+                losses[at] += judging.losses(found.weights, found.log_penalty) / _HALVES
+        relative = np.log(np.maximum(losses, 1e-300)).mean(axis=1)
+        return self.strengths[int(relative.argmin())]
+
+    def best(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point of every trial on its face (P, N) of the simplex, from several starts."""
-        alone = np.zeros(face.shape)
-        alone[np.arange(len(trials)), trials.target] = 1.0
-        pooled = face / face.sum(axis=1, keepdims=True)
+        alone, pooled = _alone(trials, face), _pooled(face)
         between = (alone + pooled) / 2
         starts = [self.with_best_penalty(trials, weights) for weights in (alone, pooled, between)]
         # A large penalty, right for bad weights, would keep the search from better ones: once, it begins small.
         small = np.full(len(trials), np.log(_SMALL))
         starts.append(Points(between, small, trials.losses(between, small)))
+        leaning = self._leaning(trials, face, strength, np.minimum(starts[0].losses, starts[1].losses))
         # A quarter of the way shows which start leads furthest; that one is followed to the end.
-        ahead = [self.descend(trials, start, face, self.steps // 4) for start in starts]
-        return self.descend(trials, reduce(Points.better_of, ahead), face)
+        ahead = [descend(leaning, start, face, self.steps // 4) for start in starts]
+        return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps))
+
+    def continued(self, trials: Trials, start: Points, face: Booleans) -> Points:
+        """Return the best point met on the way downhill from a start."""
+        return descend(trials, start, face, self.steps)
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
-        logs = np.log(self.penalties)
-        losses = np.stack([trials.losses(weights, np.full(len(trials), log)) for log in logs])
-        best = losses.argmin(axis=0)
-        return Points(weights.copy(), logs[best], losses[best, np.arange(len(trials))])
+        logs = np.tile(np.log(self.penalties), (len(trials), 1))
+        return _with_best_of(trials, weights, logs)
 
-    def descend(self, trials: Trials, start: Points, face: Booleans, steps: int | None = None) -> Points:
-        """Walk downhill on the face from a start and return the best points met."""
-        best = Points(start.weights.copy(), start.log_penalty.copy(), start.losses.copy())
-        going = np.arange(len(trials))
-        walk = _Walk.begin(trials, start, face)
-        for _ in range(self.steps if steps is None else steps):
-            walk = walk.step()
-            improved = np.flatnonzero(walk.at.losses < best.losses[going])
-            best.put(going[improved], walk.at.some(improved))
-            still = np.flatnonzero(walk.stalled < _STALLED)
-            if not still.size:
-                break
-            if still.size < going.size:
-                going, walk = going[still], walk.some(still)
-        return best
-
-    def shrink(self, trials: Trials, found: Points) -> Paths:
+    def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Paths:
         """Return every trial's path from the set found down to the target alone, the least missed dropped first."""
         everybody = np.arange(len(trials))
         members = found.weights > 0
@@ -138,9 +159,12 @@ class Search:
             members[going] &= ~self._least_missed(trials, at, members, going)
             part, face = trials.some(going), members[going]
             weights = _confined(at.weights[going], face, part.target)
-            kept = Points(weights, at.log_penalty[going], part.losses(weights, at.log_penalty[going]))
-            refreshed = self.with_best_penalty(part, weights)
-            at.put(going, self.descend(part, kept.better_of(refreshed), face, self.steps // 2))
+            last = face.sum(axis=1) == 1
+            start = _with_best_of(part, weights, np.clip(at.log_penalty[going, None] + _NEAR, LEAST, MOST))
+            if last.any():  # the target alone: its penalty is looked for everywhere, as it is what gains are over
+                start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
+            leaning = self._leaning(part, face, strength, start.losses)
+            at.put(going, _judged(part, descend(leaning, start, face, self.steps // 4)))
             sets.append(members.copy())
             points.append(at.some(everybody))
             models.append(trials.models(at.weights, at.log_penalty))
@@ -149,7 +173,7 @@ class Search:
     def _least_missed(self, trials: Trials, at: Points, members: Booleans, going: Integers) -> Booleans:
         """Return for each of some trials whom to drop (P, N): the one without whom its loss is smallest.
 
-        Of more than `_MANY` collaborators a quarter is dropped at once, those least missed.
+        Of more than `_MANY` collaborators a third is dropped at once, those least missed.
         """
         candidates = members[going].copy()
         candidates[np.arange(going.size), trials.target[going]] = False
@@ -162,115 +186,84 @@ class Search:
             confined = _confined(at.weights[who], face, part.target)
             losses[rows[chunk], others[chunk]] = part.losses(confined, at.log_penalty[who])
         sizes = candidates.sum(axis=1)
-        drop = np.where(sizes > _MANY, sizes // 4, 1)
+        drop = np.where(sizes > _MANY, sizes // 3, 1)
         rank = losses.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
         dropped: Booleans = rank < drop[:, None]
         return dropped
 
-    def choose(self, trials: Trials, paths: Paths) -> Integers:
-        """Return the stage of each path that is taken: the smallest set that is nearly as good as the best.
+    def choose(self, trials: Trials, paths: Paths) -> tuple[Integers, Floats]:
+        """Return the stage of each path that is taken (P,), and how much loss that rule forgave at most (P,).
 
-        A gain over training alone that is not significant is none: then the last stage.
+        It is the smallest set that is nearly as good as the best. A gain over training alone that is not significant
+        is none: then the last stage.
         """
         losses = paths.losses
         everybody = np.arange(len(trials))
         best = losses.argmin(axis=0)
         taken = best.copy()
         reference = paths.models[best, everybody]
+        forgiven = np.zeros(len(trials))
+        share = self.gain_to_forgo * (losses[-1] - losses[best, everybody])
         for stage in range(len(losses)):
-            error = trials.standard_error(reference, paths.models[stage])
-            near = losses[stage] - losses[best, everybody] <= self.standard_errors * error
-            taken = np.where(near, np.maximum(taken, stage), taken)
+            error = self.standard_errors * trials.standard_error(reference, paths.models[stage])
+            allowed = np.minimum(error, share)
+            near = (losses[stage] - losses[best, everybody] <= allowed) & (stage >= taken)
+            taken = np.where(near, stage, taken)
+            forgiven = np.where(near, allowed, forgiven)
         gain = losses[-1] - losses[taken, everybody]
-        error = trials.standard_error(paths.models[taken, everybody], paths.models[-1])
-        chosen: Integers = np.where(gain > self.standard_errors_to_join * error, taken, len(losses) - 1)
-        return chosen
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Walk:
-    """Spectral projected gradient (Birgin, Martínez and Raydan 2000), for P searches side by side.
-
-    The length of a step is that of Barzilai and Borwein, apart for weights and penalty; it is shortened until the
-    loss falls enough.
-    """
-
-    trials: Trials
-    face: Booleans
-    at: Points
-    slope: Floats
-    penalty_slope: Floats
-    length: Floats
-    penalty_length: Floats
-    stalled: Integers
-
-    @classmethod
-    def begin(cls, trials: Trials, start: Points, face: Booleans) -> Self:
-        losses, slope, penalty_slope = trials.derivatives(start.weights, start.log_penalty)
-        at = Points(start.weights, start.log_penalty, losses)
-        centred = slope - slope.mean(axis=1, keepdims=True)
-        length = 0.3 / _positive(np.abs(centred).max(axis=1))
-        penalty_length = 0.5 / _positive(np.abs(penalty_slope))
-        stalled = np.zeros(len(trials), np.intp)
-        return cls(trials, face, at, slope, penalty_slope, length, penalty_length, stalled)
-
-    def some(self, chosen: Integers) -> _Walk:
-        return _Walk(
-            self.trials.some(chosen),
-            self.face[chosen],
-            self.at.some(chosen),
-            self.slope[chosen],
-            self.penalty_slope[chosen],
-            self.length[chosen],
-            self.penalty_length[chosen],
-            self.stalled[chosen],
+        needed = self.standard_errors_to_join * trials.standard_error(
+            paths.models[taken, everybody], paths.models[-1]
         )
+        joins = gain > needed
+        stages: Integers = np.where(joins, taken, len(losses) - 1)
+        return stages, np.where(joins, forgiven, forgiven + needed)
 
-    def step(self) -> _Walk:
-        at, trials = self.at, self.trials
-        by_weight = project(at.weights - self.length[:, None] * self.slope, self.face) - at.weights
-        wished = at.log_penalty - np.clip(self.penalty_length * self.penalty_slope, -1.0, 1.0)
-        by_penalty = np.clip(wished, _LEAST, _MOST) - at.log_penalty
-        promise = (self.slope * by_weight).sum(axis=1) + self.penalty_slope * by_penalty
-        weights, log_penalty = at.weights + by_weight, at.log_penalty + by_penalty
-        share = np.ones(len(trials))
-        losses = trials.losses(weights, log_penalty)
-        for _ in range(_TRIES):
-            short = np.flatnonzero(losses > at.losses + _ENOUGH_DECREASE * share * promise)
-            if not short.size:
-                break
-            share[short] *= _SHORTER
-            weights[short] = at.weights[short] + share[short, None] * by_weight[short]
-            log_penalty[short] = at.log_penalty[short] + share[short] * by_penalty[short]
-            losses[short] = trials.some(short).losses(weights[short], log_penalty[short])
-        worse = losses > at.losses
-        weights = np.where(worse[:, None], at.weights, weights)
-        log_penalty = np.where(worse, at.log_penalty, log_penalty)
-        losses, slope, penalty_slope = trials.derivatives(weights, log_penalty)
-        progress = at.losses - losses > 1e-6 * np.abs(at.losses)
-        return _Walk(
-            trials,
-            self.face,
-            Points(weights, log_penalty, losses),
-            slope,
-            penalty_slope,
-            _length(weights - at.weights, slope - self.slope, slope),
-            _length((log_penalty - at.log_penalty)[:, None], (penalty_slope - self.penalty_slope)[:, None],
-                    penalty_slope[:, None]),
-            np.where(progress, 0, self.stalled + 1),
-        )  # fmt: skip
+    def _clipped(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
+        """Choose as the paper does: see `ClipRule`."""
+        alone = self.with_best_penalty(trials, _alone(trials, face))
+        start = self.with_best_penalty(trials, _pooled(face))
+        floored = Floored(trials, face, rule.floor)
+        best = _judged(trials, floored.weights_of(descend(floored, start, face, self.steps)))
+        sets = face & (best.weights > rule.threshold)
+        sets[np.arange(len(trials)), trials.target] = True
+        start = self.with_best_penalty(trials, _confined(best.weights, sets, trials.target))
+        chosen = descend(trials, start, sets, self.steps)
+        return Choices(sets, chosen, best.better_of(chosen), alone, np.maximum(chosen.losses - best.losses, 0.0))
+
+    def _leaning(
+        self, trials: Trials, face: Booleans, strength: float, scale: Floats | None = None
+    ) -> Trials | Leaning:
+        """Return trials that lean towards pooled weights with a strength relative to `scale`, a loss (P,)."""
+        if strength == 0:
+            return trials
+        pooled = _pooled(face)
+        if scale is None:
+            ends = (self.with_best_penalty(trials, end).losses for end in (pooled, _alone(trials, face)))
+            scale = np.minimum(*ends)
+        return Leaning(trials, pooled, strength * scale)
 
 
-def _length(moved: Floats, bent: Floats, slope: Floats) -> Floats:
-    """Return the step length of Barzilai and Borwein, s·s / s·y; where the loss bends down, one across the simplex."""
-    square, curvature = (moved * moved).sum(axis=1), (moved * bent).sum(axis=1)
-    across = 1.0 / _positive(np.abs(slope - slope.mean(axis=1, keepdims=True) * (slope.shape[1] > 1)).max(axis=1))
-    lengths: Floats = np.where(curvature > 1e-30, square / _positive(curvature), across)
-    return lengths
+def _alone(trials: Trials, face: Booleans) -> Floats:
+    weights = np.zeros(face.shape)
+    weights[np.arange(len(trials)), trials.target] = 1.0
+    return weights
 
 
-def _positive(values: Floats) -> Floats:
-    return np.maximum(values, 1e-30)
+def _pooled(face: Booleans) -> Floats:
+    return np.asarray(face / face.sum(axis=1, keepdims=True))
+
+
+def _judged(trials: Trials, points: Points) -> Points:
+    """Return points with their plain losses."""
+    return Points(points.weights, points.log_penalty, trials.losses(points.weights, points.log_penalty))
+
+
+def _with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
+    """Return weights (P, N) with the best of some penalties, whose logarithms are in `logs` (P, M)."""
+    losses = np.stack([trials.losses(weights, each) for each in logs.T])
+    best = losses.argmin(axis=0)
+    everybody = np.arange(len(trials))
+    return Points(weights.copy(), logs[everybody, best], losses[best, everybody])
 
 
 def _confined(weights: Floats, face: Booleans, target: Integers) -> Floats:

@@ -23,6 +23,7 @@ from comity.core.components import components, layers
 from comity.peels import Equilibrium, Wishes
 
 Collaborators = Callable[[str, Coalition], Iterable[str]]
+CollaboratorsOfMany = Callable[[tuple[str, ...], Coalition], Mapping[str, Iterable[str]]]
 Settle = Callable[[Coalition], Mapping[str, Coalition]]
 
 
@@ -30,9 +31,13 @@ Settle = Callable[[Coalition], Mapping[str, Coalition]]
 def find_equilibrium(clients: BenefitGraph | Game | Mapping[str, Iterable[str]]) -> Equilibrium: ...
 @overload
 def find_equilibrium(clients: Iterable[str], collaborators_of: Collaborators) -> Equilibrium: ...
+@overload
+def find_equilibrium(clients: Iterable[str], *, collaborators_of_many: CollaboratorsOfMany) -> Equilibrium: ...
 def find_equilibrium(
     clients: BenefitGraph | Game | Mapping[str, Iterable[str]] | Iterable[str],
     collaborators_of: Collaborators | None = None,
+    *,
+    collaborators_of_many: CollaboratorsOfMany | None = None,
 ) -> Equilibrium:
     """Find the coalitions that nobody wants to leave, by peeling stable coalitions (paper, Algorithm 1).
 
@@ -46,7 +51,9 @@ def find_equilibrium(
       others. One pass for the components and one for their order give all peels, O(clients + edges) in all;
     * the clients and an oracle ``collaborators_of(client, remaining)``, which names the best collaborators among
       those who remain (the client itself may be left out). A client is asked at first and each time it lost
-      a collaborator: the maximum over a smaller set is attained by the same collaborators as long as they are there;
+      a collaborator: the maximum over a smaller set is attained by the same collaborators as long as they are there.
+      Where answering many at once is cheaper, give ``collaborators_of_many(clients, remaining)`` instead, a mapping
+      from each of these clients to its collaborators: it is called once a peel;
     * a `Game`, which is its own oracle and settles ties so that both axioms hold.
 
     >>> find_equilibrium(BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]}))
@@ -58,6 +65,12 @@ def find_equilibrium(
     >>> find_equilibrium(["a", "b", "d", "e"], lambda client, remaining: remaining & set(wishes[client]))
     Equilibrium({a, b}, {d, e})
     """
+    if collaborators_of_many is not None:
+        if collaborators_of is not None:
+            raise InputError("give either collaborators_of or collaborators_of_many, not both")
+        if isinstance(clients, BenefitGraph | Game | Mapping):
+            raise InputError("collaborators_of_many goes with clients, not with a graph or a game")
+        return _ask_and_peel(check_names(clients), collaborators_of_many, None)
     if isinstance(clients, Mapping) and collaborators_of is None:
         clients = BenefitGraph(clients)
     if isinstance(clients, BenefitGraph | Game):
@@ -65,13 +78,13 @@ def find_equilibrium(
             kind = type(clients).__name__
             raise InputError(f"a {kind} says itself who wants whom; give either it or clients and an oracle, not both")
         if isinstance(clients, Game):
-            return _ask_and_peel(clients.clients, clients.collaborators_of, clients.settle)
+            return _ask_and_peel(clients.clients, _one_by_one(clients.collaborators_of), clients.settle)
         return _peel_fixed(clients)
     if not callable(collaborators_of):
         raise InputError(
             "find_equilibrium needs a BenefitGraph, a Game, or clients and collaborators_of(client, remaining)"
         )
-    return _ask_and_peel(check_names(clients), collaborators_of, None)
+    return _ask_and_peel(check_names(clients), _one_by_one(collaborators_of), None)
 
 
 def stable_coalitions(graph: BenefitGraph) -> tuple[Coalition, ...]:
@@ -99,7 +112,11 @@ def _peel_fixed(graph: BenefitGraph) -> Equilibrium:
     return Equilibrium(graph.clients, number[labels], layer[order], wishes)
 
 
-def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, settle: Settle | None) -> Equilibrium:
+def _one_by_one(collaborators_of: Collaborators) -> CollaboratorsOfMany:
+    return lambda asked, remaining: {client: collaborators_of(client, remaining) for client in asked}
+
+
+def _ask_and_peel(clients: tuple[str, ...], oracle: CollaboratorsOfMany, settle: Settle | None) -> Equilibrium:
     """Peel with an oracle, asking again only those who lost a collaborator."""
     remaining = set(clients)
     position = {client: index for index, client in enumerate(clients)}
@@ -107,10 +124,14 @@ def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, set
     wanted_by: dict[str, set[str]] = {client: set() for client in clients}
     entries: list[tuple[int, str, Coalition]] = []
     formed: list[tuple[int, Coalition]] = []
-    asked: Iterable[str] = clients
+    asked = clients
     for peel in range(len(clients)):
         present = frozenset(remaining)
-        answers = {client: _ask(collaborators_of, client, present, position) for client in asked}
+        given = oracle(asked, present) if asked else {}
+        for client in asked:
+            if client not in given:
+                raise InputError(f"collaborators_of_many gave nothing for {shown(client)}; it must answer for all asked")
+        answers = {client: _check_answer(client, given[client], present, position) for client in asked}
         wishes.update(answers)
         # A coalition that was not stable before has somebody who was asked again, so those are where to look.
         reach = sorted(_reach(answers, wishes), key=position.__getitem__)
@@ -131,14 +152,16 @@ def _ask_and_peel(clients: tuple[str, ...], collaborators_of: Collaborators, set
         if not remaining:
             break
         lost = {i for j in gone for i in wanted_by[j] if i in remaining and j in wishes[i]}
-        asked = sorted(lost, key=position.__getitem__)
+        asked = tuple(sorted(lost, key=position.__getitem__))
     return _assemble(clients, position, entries, formed)
 
 
-def _ask(collaborators_of: Collaborators, client: str, remaining: Coalition, everybody: Mapping[str, int]) -> Coalition:
-    """Ask a client for its collaborators, and check that the answer makes sense."""
+def _check_answer(
+    client: str, given: Iterable[str], remaining: Coalition, everybody: Mapping[str, int]
+) -> Coalition:
+    """Check that the collaborators that were given for a client make sense, and return them with the client."""
     whose = f"the collaborators of {shown(client)}, as given by collaborators_of"
-    wanted = check_coalition(collaborators_of(client, remaining), whose)
+    wanted = check_coalition(given, whose)
     for other in sorted(wanted - remaining):
         if other in everybody:
             raise UnknownClientError(f"{whose}: {shown(other)} has left already; name only members of remaining")

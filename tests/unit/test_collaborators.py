@@ -5,13 +5,13 @@ import pytest
 from scipy.optimize import minimize
 
 from comity.collaborators import Search
+from comity.descent import descend
 from comity.fronts import QuadraticFront
-from comity.fronts.quadratic import NOBODY
 from federations import Planted, two_groups
 
 
 def trials_of(front: QuadraticFront):
-    return front.trials(np.arange(front.clients), np.full(front.clients, NOBODY))
+    return front.trials(np.arange(front.clients))
 
 
 def everybody(front: QuadraticFront) -> np.ndarray:
@@ -34,7 +34,7 @@ def found_sets(front: QuadraticFront, search: Search | None = None) -> list[set[
     search = search or Search()
     trials = trials_of(front)
     paths = search.shrink(trials, search.best(trials, everybody(front)))
-    chosen = search.choose(trials, paths)
+    chosen, _ = search.choose(trials, paths)
     return [set(np.flatnonzero(paths.sets[chosen[i], i]).tolist()) for i in range(front.clients)]
 
 
@@ -66,7 +66,7 @@ def test_the_best_point_met_is_kept_and_penalties_are_chosen_by_the_folds() -> N
         start = search.with_best_penalty(trials, weights)
         grid = [trials.losses(weights, np.full(5, np.log(penalty))) for penalty in search.penalties]
         np.testing.assert_array_equal(start.losses, np.min(grid, axis=0))
-        found = search.descend(trials, start, everybody(front))
+        found = descend(trials, start, everybody(front), 40)
         assert (found.losses <= start.losses).all()
         np.testing.assert_allclose(found.losses, trials.losses(found.weights, found.log_penalty), rtol=1e-10)
 

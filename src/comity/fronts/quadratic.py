@@ -19,21 +19,26 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
-NOBODY = -1
 _UNPENALISED = 1e-9  # keeps a system solvable whose intercept no row determines
 
 
 @dataclass(frozen=True, eq=False)
 class QuadraticFront:
-    """The front of N clients whose rows lie in K folds, for models of d parameters, the last being the intercept.
+    """The front of N clients whose rows lie in K folds, for models of d parameters, the last being `intercepts`.
 
     `gram` (N, K, d, d), `cross` (N, K, d), `square` (N, K) and `rows` (N, K) are sums over a client's rows in a fold.
+    With `per_client`, weights are those of the paper: they scale a client's mean loss, not that of each of its rows.
+    `likelihood` says that the sums are not squares but a second-order expansion of a negative log-likelihood.
     """
 
     gram: Floats
     cross: Floats
     square: Floats
     rows: Floats
+    intercepts: int = 1
+    per_client: bool = False
+    likelihood: bool = False
+    repeats: int = 1
 
     @property
     def clients(self) -> int:
@@ -47,43 +52,51 @@ class QuadraticFront:
 
     @cached_property
     def penalised(self) -> Floats:
-        """The diagonal of D: ones, but next to nothing for the intercept."""
+        """The diagonal of D: ones, but next to nothing for the intercepts."""
         diagonal = np.ones(self.cross.shape[2])
-        diagonal[-1] = _UNPENALISED
+        diagonal[-self.intercepts :] = _UNPENALISED
         return diagonal
 
     @cached_property
+    def unit(self) -> Floats:
+        """What a weight of one gives to each row of a client (N,)."""
+        rows = self.rows.sum(axis=1)
+        return self.repeats / rows if self.per_client else np.ones(self.clients)
+
+    @cached_property
     def total_gram(self) -> Floats:
-        """Every client's gram matrix over all its rows, flattened: (N, d²)."""
-        total: Floats = self.gram.sum(axis=1)
-        return total.reshape(self.clients, -1)
+        """Every client's gram matrix over all its rows, times its unit, flattened: (N, d²)."""
+        total: Floats = self.gram.sum(axis=1) / self.repeats
+        return total.reshape(self.clients, -1) * self.unit[:, None]
 
     @cached_property
     def total_cross(self) -> Floats:
-        """Every client's Σ y x over all its rows: (N, d)."""
-        total: Floats = self.cross.sum(axis=1)
-        return total
+        """Every client's Σ y x over all its rows, times its unit: (N, d)."""
+        return np.asarray(self.cross.sum(axis=1) / self.repeats * self.unit[:, None])
 
     @cached_property
     def total_rows(self) -> Floats:
-        """How many rows every client has: (N,)."""
-        total: Floats = self.rows.sum(axis=1)
-        return total
+        """How many rows every client has, times its unit: (N,)."""
+        return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
 
-    def trials(self, target: Integers, without: Integers) -> Trials:
+    def without(self, fold: int) -> QuadraticFront:
+        """Return the front of all rows outside a fold, so that this fold can judge honestly what was chosen."""
+        kept = np.arange(self.folds) != fold
+        parts = (self.gram[:, kept], self.cross[:, kept], self.square[:, kept], self.rows[:, kept])
+        return QuadraticFront(*parts, self.intercepts, self.per_client, self.likelihood)
+
+    def trials(self, target: Integers) -> Trials:
         """Return the trials of P targets: see `Trials`."""
-        return Trials(self, target, without)
+        return Trials(self, target)
 
-    def model(self, weights: Floats, log_penalty: float, own: int = NOBODY, without: int = NOBODY) -> Floats:
-        """Return the parameters (d,) for weights (N,), on all rows but those of client `own` in fold `without`."""
-        total = (weights @ self.total_gram).reshape(self.gram.shape[2:])
-        cross, rows = weights @ self.total_cross, weights @ self.total_rows
-        if without != NOBODY:
-            total = total - weights[own] * self.gram[own, without]
-            cross = cross - weights[own] * self.cross[own, without]
-            rows = rows - weights[own] * self.rows[own, without]
-        system = total / rows + np.exp(log_penalty) * np.diag(self.penalised)
-        return np.linalg.solve(system, cross / rows)
+    def models(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the parameters (P, d) for weights (P, N) and logarithms of penalties (P,), on all rows."""
+        size = self.penalised.size
+        rows = weights @ self.total_rows
+        system = (weights @ self.total_gram).reshape(-1, size, size) / rows[:, None, None]
+        system[:, np.arange(size), np.arange(size)] += np.exp(log_penalty)[:, None] * self.penalised
+        right = weights @ self.total_cross / rows[:, None]
+        return np.asarray(np.linalg.solve(system, right[..., None])[..., 0])
 
     def loss(self, client: int, fold: int, model: Floats) -> float:
         """Return the sum of squares of a model (d,) over a client's rows in a fold."""
@@ -95,36 +108,26 @@ class Trials:
     """Cross-fitted losses of P targets at once, as functions of weights and penalty, with their derivatives.
 
     Trial p is about client ``target[p]``. For every fold k of its rows, a model is trained on all rows of the
-    others and on the target's own rows outside fold k, and judged on fold k. With ``without[p]`` = o, the target's
-    rows in fold o take no part in anything, so that they can judge honestly what was chosen; NOBODY leaves out
-    nothing.
+    others and on the target's own rows outside fold k, and judged on fold k.
 
     Only the target's own rows differ from fold to fold, so the one large product, weights times moments, is shared by
     all folds.
     """
 
-    def __init__(self, front: QuadraticFront, target: Integers, without: Integers) -> None:
+    def __init__(self, front: QuadraticFront, target: Integers) -> None:
         self.front = front
         self.target = target
-        self.without = without
-        kept = without != NOBODY
-        left_out = np.where(kept, without, 0)
-        judged = np.ones((target.size, front.folds))
-        judged[np.flatnonzero(kept), without[kept]] = 0.0
-        self.judged = judged
-        self.judged_rows = (front.rows[target] * judged).sum(axis=1)
-        self._own_gram = self._own(front.gram, kept, left_out)
-        self._own_cross = self._own(front.cross, kept, left_out)
-        self._own_rows = self._own(front.rows, kept, left_out)
+        self.judged = np.ones((target.size, front.folds))
+        self.judged_rows = front.rows[target].sum(axis=1)
+        self._own_gram = self._own(front.gram)
+        self._own_cross = self._own(front.cross)
+        self._own_rows = self._own(front.rows)
 
-    def _own(self, sums: Floats, kept: NDArray[np.bool_], left_out: Integers) -> Floats:
-        """Return the target's own sums for each fold, over its rows outside that fold and the one left out."""
+    def _own(self, sums: Floats) -> Floats:
+        """Return the target's own sums for each fold, over its rows outside that fold, times its unit."""
         own = sums[self.target]
-        rest = own.sum(axis=1, keepdims=True) - own
-        shape = (-1,) + (1,) * (own.ndim - 1)
-        gone = np.where(kept.reshape(shape), own[np.arange(self.target.size), left_out][:, None], 0.0)
-        trained: Floats = rest - gone
-        return trained
+        rest = own.sum(axis=1, keepdims=True) / self.front.repeats - own
+        return np.asarray(rest * self.front.unit[self.target].reshape((-1,) + (1,) * (own.ndim - 1)))
 
     def __len__(self) -> int:
         return self.target.size
@@ -133,8 +136,15 @@ class Trials:
         """Return some of the trials."""
         part = object.__new__(Trials)
         part.front = self.front
-        for name in ("target", "without", "judged", "judged_rows", "_own_gram", "_own_cross", "_own_rows"):
+        for name in ("target", "judged", "judged_rows", "_own_gram", "_own_cross", "_own_rows"):
             setattr(part, name, getattr(self, name)[chosen])
+        return part
+
+    def judged_on(self, folds: NDArray[np.bool_]) -> Trials:
+        """Return the same trials, judged on some of the folds (K,) only; what trains stays the same."""
+        part = self.some(np.arange(len(self)))
+        part.judged = self.judged * folds
+        part.judged_rows = (self.front.rows[self.target] * part.judged).sum(axis=1)
         return part
 
     def models(self, weights: Floats, log_penalty: Floats) -> Floats:
@@ -157,16 +167,20 @@ class Trials:
         """Return the standard error (P,) of the mean difference of two models' losses, row by row (models (P, K, d)).
 
         A row's difference is δ(2e - δ), with e the residual of `one` and δ what `other` predicts more. Its variance
-        is that of a product of two normal variables, whose second moments are known.
+        is that of a product of two normal variables, whose second moments are known. The difference of two
+        log-likelihoods varies as its slope does, whose second moments are the curvature (the information equality).
         """
         change = other - one
         by_gram = (self._judge_gram @ change[..., None])[..., 0]
+        if self.front.likelihood:
+            variance = (2 * (change * by_gram).sum(-1) * self.judged).sum(axis=1)
+            return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats) / self.judged_rows)
         residual = self.front.square[self.target] - 2 * (self._judge_cross * one).sum(-1)
         residual = residual + (one * (self._judge_gram @ one[..., None])[..., 0]).sum(-1)
         sums = ((change * by_gram).sum(-1), residual, (self._judge_cross * change).sum(-1) - (one * by_gram).sum(-1))
         delta, error, both = ((part * self.judged).sum(axis=1) / self.judged_rows for part in sums)
         variance = delta * (4 * error - 4 * both + delta) + (2 * both - delta) ** 2
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0) / self.judged_rows))
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats / self.judged_rows))
 
     @property
     def _judge_gram(self) -> Floats:

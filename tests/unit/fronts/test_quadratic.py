@@ -1,12 +1,13 @@
 """The exact front of quadratic losses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.fronts import QuadraticFront
-from comity.fronts.quadratic import NOBODY
 from federations import Planted, two_groups
 
 
@@ -24,15 +25,15 @@ def some_weights(rng: np.random.Generator, count: int, clients: int) -> np.ndarr
     return rng.dirichlet(np.ones(clients), count)
 
 
-def all_trials(front: QuadraticFront, without: int = NOBODY):
-    return front.trials(np.arange(front.clients), np.full(front.clients, without))
+def all_trials(front: QuadraticFront):
+    return front.trials(np.arange(front.clients))
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10_000), st.integers(-1, 4), st.floats(-6, 3))
-def test_derivatives_agree_with_finite_differences(seed: int, without: int, log_penalty: float) -> None:
-    front = federation(seed).front()
-    trials = all_trials(front, without)
+@given(st.integers(0, 10_000), st.booleans(), st.floats(-6, 3))
+def test_derivatives_agree_with_finite_differences(seed: int, per_client: bool, log_penalty: float) -> None:
+    front = replace(federation(seed).front(), per_client=per_client)
+    trials = all_trials(front)
     rng = np.random.default_rng(seed)
     weights = some_weights(rng, front.clients, front.clients)
     logs = np.full(front.clients, log_penalty)
@@ -52,7 +53,7 @@ def test_a_model_is_optimal_for_its_weights(seed: int) -> None:
     planted = federation(seed)
     front = planted.front()
     weights = some_weights(np.random.default_rng(seed), 1, front.clients)[0]
-    model = front.model(weights, np.log(0.1))
+    model = front.models(weights[None], np.log([0.1]))[0]
     total = sum(w * len(y) for w, (_, y) in zip(weights, planted.rows, strict=True))
     slope = 0.1 * front.penalised * model
     for w, (x, y) in zip(weights, planted.rows, strict=True):
@@ -68,23 +69,26 @@ def test_a_zero_weight_leaves_a_client_out_exactly() -> None:
     other = Planted([*planted.rows[:-1], federation(4).rows[-1]], planted.truth, 1.0).front()
     absent = Planted(planted.rows[:-1], planted.truth[:-1], 1.0).front()
     weights = np.array([0.5, 0.3, 0.2, 0.0])
-    np.testing.assert_array_equal(front.model(weights, 0.0), other.model(weights, 0.0))
-    np.testing.assert_allclose(front.model(weights, 0.0), absent.model(weights[:-1], 0.0), rtol=1e-12)
+    model = front.models(weights[None], np.zeros(1))
+    np.testing.assert_array_equal(model, other.models(weights[None], np.zeros(1)))
+    np.testing.assert_allclose(model, absent.models(weights[None, :-1], np.zeros(1)), rtol=1e-12)
     losses = all_trials(front).losses(np.tile(weights, (4, 1)), np.zeros(4))[:3]
     np.testing.assert_array_equal(losses, all_trials(other).losses(np.tile(weights, (4, 1)), np.zeros(4))[:3])
     without = all_trials(absent).losses(np.tile(weights[:-1], (3, 1)), np.zeros(3))
     np.testing.assert_allclose(losses, without, rtol=1e-12)
 
 
-@pytest.mark.parametrize("without", [NOBODY, 2])
-def test_losses_are_cross_fitted(without: int) -> None:
+@pytest.mark.parametrize("without", [None, 2])
+def test_losses_are_cross_fitted(without: int | None) -> None:
     """Trial by trial and fold by fold, from the rows: trained on all but the fold judged and the one left out."""
     planted = federation(5)
     rng = np.random.default_rng(0)
     folds = [rng.permutation(len(y)) % 5 for _, y in planted.rows]
     front = planted.front(seed=0)
     weights = some_weights(np.random.default_rng(1), 4, 4)
-    found = all_trials(front, without).losses(weights, np.full(4, np.log(0.2)))
+    if without is not None:
+        front = front.without(without)
+    found = all_trials(front).losses(weights, np.full(4, np.log(0.2)))
     for target, expected in enumerate(found):
         squares, judged = 0.0, 0
         for k in range(5):
@@ -92,7 +96,7 @@ def test_losses_are_cross_fitted(without: int) -> None:
                 continue
             matrix, right, total = np.zeros((4, 4)), np.zeros(4), 0.0
             for j, (x, y) in enumerate(planted.rows):
-                kept = np.ones(len(y), bool) if j != target else (folds[j] != k) & (folds[j] != without)
+                kept = (folds[j] != without) & ((folds[j] != k) | (j != target))
                 x = np.column_stack([x, np.ones(len(y))])[kept]
                 matrix += weights[target, j] * x.T @ x
                 right += weights[target, j] * x.T @ y[kept]
@@ -105,9 +109,19 @@ def test_losses_are_cross_fitted(without: int) -> None:
         assert expected == pytest.approx(squares / judged)
 
 
+def test_weights_per_client_are_weights_per_sample_over_rows() -> None:
+    front = federation(6).front()
+    weights = some_weights(np.random.default_rng(0), 4, 4)
+    per_sample = weights / front.rows.sum(axis=1)
+    per_sample /= per_sample.sum(axis=1, keepdims=True)
+    logs = np.full(4, -2.0)
+    one, other = all_trials(replace(front, per_client=True)), all_trials(front)
+    np.testing.assert_allclose(one.losses(weights, logs), other.losses(per_sample, logs), rtol=1e-9)
+
+
 def test_some_trials_are_the_same_trials() -> None:
     front = federation(7).front()
-    trials = front.trials(np.array([0, 1, 2, 3, 0]), np.array([NOBODY, 0, 1, 2, 4]))
+    trials = front.trials(np.array([0, 1, 2, 3, 0]))
     weights = some_weights(np.random.default_rng(0), 5, 4)
     logs = np.linspace(-3, 0, 5)
     chosen = np.array([4, 1])

@@ -1,0 +1,237 @@
+"""Downhill on the simplex: many searches side by side, each for the weights and the penalty of one target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from comity.fronts.quadratic import Integers
+from comity.fronts.simplex import Booleans, Floats, project
+
+LEAST, MOST = np.log(1e-9), np.log(1e3)  # logarithms of penalties
+_ENOUGH_DECREASE = 1e-4  # of what the slope promises (Armijo)
+_SHORTER = 0.3
+_TRIES = 6
+_STALLED = 3  # steps without progress
+
+
+class Objective(Protocol):
+    """What is minimised: P functions of weights (P, N) and logarithms of penalties (P,)."""
+
+    def __len__(self) -> int: ...
+
+    def some(self, chosen: Integers) -> Self:
+        """Return some of the functions."""
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the values (P,)."""
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Where P searches stand: weights (P, N), logarithms of penalties (P,), losses (P,)."""
+
+    weights: Floats
+    log_penalty: Floats
+    losses: Floats
+
+    def some(self, chosen: Integers) -> Points:
+        """Return some of the points."""
+        return Points(self.weights[chosen], self.log_penalty[chosen], self.losses[chosen])
+
+    def better_of(self, other: Points) -> Points:
+        """Return of each pair the point with the smaller loss."""
+        mine = self.losses <= other.losses
+        return Points(
+            np.where(mine[:, None], self.weights, other.weights),
+            np.where(mine, self.log_penalty, other.log_penalty),
+            np.where(mine, self.losses, other.losses),
+        )
+
+    def put(self, chosen: Integers, points: Points) -> None:
+        """Put points in the place of some."""
+        self.weights[chosen], self.log_penalty[chosen] = points.weights, points.log_penalty
+        self.losses[chosen] = points.losses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaning:
+    """An objective that also holds the weights near a place: loss + pull · |w - place|² (paper: none).
+
+    A search over many weights fits the noise of few rows; leaning towards pooled weights tempers it. `place` (P, N),
+    `pull` (P,).
+    """
+
+    objective: Objective
+    place: Floats
+    pull: Floats
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def some(self, chosen: Integers) -> Leaning:
+        """Return some of the functions."""
+        return Leaning(self.objective.some(chosen), self.place[chosen], self.pull[chosen])
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the values (P,)."""
+        return self.objective.losses(weights, log_penalty) + self._tension(weights)
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
+        losses, by_weight, by_penalty = self.objective.derivatives(weights, log_penalty)
+        by_weight = by_weight + 2 * self.pull[:, None] * (weights - self.place)
+        return losses + self._tension(weights), by_weight, by_penalty
+
+    def _tension(self, weights: Floats) -> Floats:
+        tension: Floats = self.pull * ((weights - self.place) ** 2).sum(axis=1)
+        return tension
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Floored:
+    """An objective whose weights may not fall below a floor: w = floor + (1 - n·floor) v, with v on the simplex.
+
+    n is how many clients the face (P, N) has; the points of a search are the v.
+    """
+
+    objective: Objective
+    face: Booleans
+    floor: float
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def some(self, chosen: Integers) -> Floored:
+        """Return some of the functions."""
+        return Floored(self.objective.some(chosen), self.face[chosen], self.floor)
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the values (P,)."""
+        return self.objective.losses(self._raised(weights), log_penalty)
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
+        losses, by_weight, by_penalty = self.objective.derivatives(self._raised(weights), log_penalty)
+        return losses, by_weight * self._room, by_penalty
+
+    def weights_of(self, points: Points) -> Points:
+        """Return points with the weights w instead of v."""
+        return Points(self._raised(points.weights), points.log_penalty, points.losses)
+
+    @property
+    def _room(self) -> Floats:
+        return np.asarray(np.maximum(1 - self.floor * self.face.sum(axis=1, keepdims=True), 0.0))
+
+    def _raised(self, weights: Floats) -> Floats:
+        room = self._room
+        lowest = (1 - room) / self.face.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(self.face, lowest + room * weights, 0.0))
+
+
+def descend(objective: Objective, start: Points, face: Booleans, steps: int) -> Points:
+    """Walk downhill on faces (P, N) of the simplex from a start, and return the best points met."""
+    going = np.arange(len(objective))
+    walk = _Walk.begin(objective, start, face)
+    best = walk.at.some(going)
+    for _ in range(steps):
+        walk = walk.step()
+        improved = np.flatnonzero(walk.at.losses < best.losses[going])
+        best.put(going[improved], walk.at.some(improved))
+        still = np.flatnonzero(walk.stalled < _STALLED)
+        if not still.size:
+            break
+        if still.size < going.size:
+            going, walk = going[still], walk.some(still)
+    return best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """Spectral projected gradient (Birgin, Martínez and Raydan 2000), for P searches side by side.
+
+    The length of a step is that of Barzilai and Borwein, apart for weights and penalty; it is shortened until the
+    loss falls enough.
+    """
+
+    objective: Objective
+    face: Booleans
+    at: Points
+    slope: Floats
+    penalty_slope: Floats
+    length: Floats
+    penalty_length: Floats
+    stalled: Integers
+
+    @classmethod
+    def begin(cls, objective: Objective, start: Points, face: Booleans) -> Self:
+        losses, slope, penalty_slope = objective.derivatives(start.weights, start.log_penalty)
+        at = Points(start.weights, start.log_penalty, losses)
+        centred = slope - slope.mean(axis=1, keepdims=True)
+        length = 0.3 / _positive(np.abs(centred).max(axis=1))
+        penalty_length = 0.5 / _positive(np.abs(penalty_slope))
+        stalled = np.zeros(len(objective), np.intp)
+        return cls(objective, face, at, slope, penalty_slope, length, penalty_length, stalled)
+
+    def some(self, chosen: Integers) -> _Walk:
+        return _Walk(
+            self.objective.some(chosen),
+            self.face[chosen],
+            self.at.some(chosen),
+            self.slope[chosen],
+            self.penalty_slope[chosen],
+            self.length[chosen],
+            self.penalty_length[chosen],
+            self.stalled[chosen],
+        )
+
+    def step(self) -> _Walk:
+        at, objective = self.at, self.objective
+        by_weight = project(at.weights - self.length[:, None] * self.slope, self.face) - at.weights
+        wished = at.log_penalty - np.clip(self.penalty_length * self.penalty_slope, -1.0, 1.0)
+        by_penalty = np.clip(wished, LEAST, MOST) - at.log_penalty
+        promise = (self.slope * by_weight).sum(axis=1) + self.penalty_slope * by_penalty
+        weights, log_penalty = at.weights + by_weight, at.log_penalty + by_penalty
+        share = np.ones(len(objective))
+        losses = objective.losses(weights, log_penalty)
+        for _ in range(_TRIES):
+            short = np.flatnonzero(losses > at.losses + _ENOUGH_DECREASE * share * promise)
+            if not short.size:
+                break
+            share[short] *= _SHORTER
+            weights[short] = at.weights[short] + share[short, None] * by_weight[short]
+            log_penalty[short] = at.log_penalty[short] + share[short] * by_penalty[short]
+            losses[short] = objective.some(short).losses(weights[short], log_penalty[short])
+        worse = losses > at.losses
+        weights = np.where(worse[:, None], at.weights, weights)
+        log_penalty = np.where(worse, at.log_penalty, log_penalty)
+        losses, slope, penalty_slope = objective.derivatives(weights, log_penalty)
+        progress = at.losses - losses > 1e-6 * np.abs(at.losses)
+        return _Walk(
+            objective,
+            self.face,
+            Points(weights, log_penalty, losses),
+            slope,
+            penalty_slope,
+            _length(weights - at.weights, slope - self.slope, slope),
+            _length((log_penalty - at.log_penalty)[:, None], (penalty_slope - self.penalty_slope)[:, None],
+                    penalty_slope[:, None]),
+            np.where(progress, 0, self.stalled + 1),
+        )  # fmt: skip
+
+
+def _length(moved: Floats, bent: Floats, slope: Floats) -> Floats:
+    """Return the step length of Barzilai and Borwein, s·s / s·y; where the loss bends down, one across the simplex."""
+    square, curvature = (moved * moved).sum(axis=1), (moved * bent).sum(axis=1)
+    across = 1.0 / _positive(np.abs(slope - slope.mean(axis=1, keepdims=True) * (slope.shape[1] > 1)).max(axis=1))
+    lengths: Floats = np.where(curvature > 1e-30, square / _positive(curvature), across)
+    return lengths
+
+
+def _positive(values: Floats) -> Floats:
+    return np.maximum(values, 1e-30)
