@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["pandas", "torch", "flwr", "networkx", "matplotlib"]
+HEAVY = ["pandas", "pyarrow", "torch", "flwr", "networkx", "matplotlib"]
 CHECK = "import sys; loaded = [name for name in {names} if name in sys.modules]; assert not loaded, loaded"
 
 

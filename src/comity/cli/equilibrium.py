@@ -9,7 +9,6 @@ import csv
 import io
 import json
 import sys
-import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -146,15 +145,10 @@ def _partition(file: str, game: Game) -> list[tuple[str, ...]]:
 
 
 def _warn_of_lookalikes(clients: Iterable[str]) -> None:
-    """Say which names differ only by case, blanks or the way that accents are written: a slip makes two of a client."""
-    from comity.core import shown
+    from comity.core import lookalikes, shown
 
-    seen: dict[str, str] = {}
-    for client in clients:
-        key = " ".join(unicodedata.normalize("NFKC", client).casefold().split())
-        if key in seen:
-            click.echo(f"Warning: {shown(seen[key])} and {shown(client)} are taken for two clients.", err=True)
-        seen.setdefault(key, client)
+    for first, other in lookalikes(clients):
+        click.echo(f"Warning: {shown(first)} and {shown(other)} are taken for two clients.", err=True)
 
 
 def _document(found: Equilibrium, game: Game | None, certificate: Certificate | None) -> dict[str, Any]:

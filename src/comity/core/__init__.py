@@ -2,7 +2,7 @@
 
 from comity.core.game import Game
 from comity.core.graph import BenefitGraph
-from comity.core.names import Coalition, check_coalition, check_name, check_names, shown, unknown_client
+from comity.core.names import Coalition, check_coalition, check_name, check_names, lookalikes, shown, unknown_client
 from comity.core.numbers import check_finite
 from comity.errors import (
     ComityError,
@@ -27,6 +27,7 @@ __all__ = [
     "check_finite",
     "check_name",
     "check_names",
+    "lookalikes",
     "shown",
     "unknown_client",
 ]

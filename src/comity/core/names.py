@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 
 from comity.errors import InputError, UnknownClientError
@@ -84,3 +85,18 @@ def unknown_client(name: object, clients: Collection[str], where: str = "") -> U
     hint = f" (did you mean {shown(close[0])}?)" if close else ""
     prefix = f"{where}: " if where else ""
     return UnknownClientError(f"{prefix}unknown client {shown(name)}; the clients are {listed}{more}{hint}")
+
+
+def lookalikes(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of names that differ only by case, blanks or the way accents are written: a slip makes two of one.
+
+    >>> lookalikes(["North", "South", "north "])
+    (('North', 'north '),)
+    """
+    first: dict[str, str] = {}
+    pairs = []
+    for name in names:
+        key = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        if first.setdefault(key, name) != name:
+            pairs.append((first[key], name))
+    return tuple(pairs)

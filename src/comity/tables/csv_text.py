@@ -1,0 +1,158 @@
+"""Tables in CSV files, read part by part."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+import pandas as pd
+
+from comity.core import shown
+from comity.errors import FormatError
+from comity.tables.columns import Column, Values
+
+_DELIMITERS = ",;\t"
+_CELLS = 200_000  # a part has about as many values as this, whether the table is narrow or wide
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A CSV file with the names of its columns in the first line."""
+
+    path: Path
+    names: tuple[str, ...]
+    delimiter: str
+
+    @classmethod
+    def open(cls, path: Path) -> CsvTable:
+        """Read the first line of a file; a comma separates columns or, if it has none, a semicolon or a tab."""
+        for delimiter in _DELIMITERS:
+            header, first = _first_rows(path, delimiter)
+            if len(header) > 1:
+                break
+        else:
+            delimiter = _DELIMITERS[0]
+            header, first = _first_rows(path, delimiter)
+        if not header:
+            raise FormatError(f"{path}: there is nothing in it; the first line should name the columns")
+        if not first:
+            raise FormatError(f"{path}: there are no rows below the names of the columns")
+        if len(first) > len(header):  # pandas would take the first value of every row for the name of the row
+            raise _ragged(path, "2", len(first), len(header))
+        named = tuple(name if name.strip() else f"Unnamed: {place}" for place, name in enumerate(header))
+        return cls(path, named, delimiter)
+
+    def wrong(self, message: str) -> FormatError:
+        """Return the error that something is wrong with the file."""
+        return FormatError(f"{self.path}: {message}")
+
+    def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
+        """Return the columns to `keep`; of those in `as_text`, values stay as they are written."""
+        columns = {name: Column() for name in keep}
+        last, gaps = self.names[-1], False
+        for part in self._parts(dtype=dict.fromkeys(as_text, object)):
+            gaps = gaps or bool(part[last].isna().any())
+            for name, column in columns.items():
+                column.add(part[name])
+        if gaps:
+            self._check_rows()
+        if torn := [name for name, column in columns.items() if column.torn]:
+            columns |= {name: Column() for name in torn}
+            for part in self._parts(dtype=object, usecols=torn):
+                for name in torn:
+                    columns[name].add(part[name])
+        return {name: columns[name].finish() for name in keep}
+
+    def _parts(self, **options: Any) -> Iterator[pd.DataFrame]:
+        with _explained(self.path), _opened(self.path) as file:
+            yield from pd.read_csv(
+                file,
+                sep=self.delimiter,
+                names=list(self.names),
+                header=0,
+                index_col=False,
+                skipinitialspace=True,
+                low_memory=False,  # else the kind of a column may change within a part
+                chunksize=max(1, _CELLS // len(self.names)),
+                **options,
+            )
+
+    def _check_rows(self) -> None:
+        """Refuse a row that is too short. To pandas it ends in missing values, so it is looked for if there are any."""
+        with _explained(self.path), _opened(self.path) as file:
+            reader = _rows(file, self.delimiter)
+            for row in reader:
+                if len(row) < len(self.names) and "".join(row).strip():
+                    raise _ragged(self.path, str(reader.line_num), len(row), len(self.names))
+
+
+def _first_rows(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
+    """Return the first two rows that are not blank, empty lists where there are none."""
+    with _explained(path), _opened(path) as file:
+        rows = (row for row in _rows(file, delimiter) if len(row) > 1 or "".join(row).strip())
+        return next(rows, []), next(rows, [])
+
+
+def _rows(file: TextIO, delimiter: str) -> Any:
+    csv.field_size_limit(2**31 - 1)
+    return csv.reader(file, delimiter=delimiter, skipinitialspace=True)
+
+
+def _opened(path: Path) -> TextIO:
+    return io.TextIOWrapper(_opened_raw(path), encoding="utf-8-sig", newline="")
+
+
+def _opened_raw(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong in reading into one message that begins with the file's name."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise FormatError(
+            f"{path}: line {_line_not_utf8(path)} is not UTF-8 text; save the file as UTF-8, or check that it is the "
+            "right one"
+        ) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise FormatError(f"{path}: this is not a whole gzip file; fetch or write it again") from None
+    except csv.Error as error:
+        raise FormatError(f"{path}: not valid CSV ({error})") from None
+    except pd.errors.ParserError as error:
+        if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+            raise _ragged(path, found[2], int(found[3]), int(found[1])) from None
+        if found := re.search(r"EOF inside string starting at row (\d+)", str(error)):
+            raise FormatError(f"{path}: a quote opens in line {int(found[1]) + 1} and is never closed") from None
+        raise FormatError(f"{path}: not valid CSV ({shown(str(error).strip())})") from None
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _ragged(path: Path, line: str, values: int, columns: int) -> FormatError:
+    return FormatError(
+        f"{path}: line {line}: {values} values for {columns} columns; every row needs one for each column, and a value "
+        "that holds the delimiter needs quotes"
+    )
+
+
+def _line_not_utf8(path: Path) -> int:
+    with _opened_raw(path) as lines:
+        return next(number for number, line in enumerate(lines, 1) if not _is_utf8(line))
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
