@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,31 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from comity.core import check_name
-from comity.encoding import encode, encode_target, summarise
+from comity.encoding import encode, encode_target, predict, summarise
 from comity.errors import InputError, RefusedError
-from comity.questions import QUESTIONS, Describe, Description, Moments, MomentsAnswer, pack
-from comity.schema import Schema
+from comity.likelihood import LogLoss, spare_intercepts
+from comity.metrics import METRICS
+from comity.questions import (
+    QUESTIONS,
+    Describe,
+    Description,
+    Evaluate,
+    Evaluation,
+    FitAlone,
+    FitAloneAnswer,
+    Moments,
+    MomentsAnswer,
+    Slopes,
+    SlopesAnswer,
+    Split,
+    pack,
+)
+from comity.schema import Schema, Target
 
 Floats = NDArray[np.float64]
+_MIDDLE = 1e-2  # the penalty from which others are tried
+_RESAMPLES = 200
+_FOR_RESAMPLES, _FOR_ERRORS = 1_000_001, 1_000_002  # purposes of random numbers, past all times of folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,7 @@ class Client:
     rows: pd.DataFrame = field(repr=False)
     policy: Policy = Policy()
     log: list[Given] = field(default_factory=list, repr=False)
+    _kept: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -76,45 +96,204 @@ def _describe(client: Client, question: Describe) -> Description:
 
 
 def _moments(client: Client, question: Moments) -> MomentsAnswer:
-    encoded = _encoded(client, question.schema)
-    folds = assign_folds(len(client.rows), question.folds, question.seed, client.name)
-    parts = [encoded.take(folds == fold) for fold in range(question.folds)]
-    return MomentsAnswer(
-        gram=np.stack([x.T @ x for x, _ in parts]),
-        cross=np.stack([x.T @ y for x, y in parts]),
-        square=np.array([y @ y for _, y in parts]),
-        rows=np.array([float(len(y)) for _, y in parts]),
+    rows, splits = _encoded(client, question.schema), _splits(client, question.schema, question.split)
+    answers = [_moments_of_view(rows, splits, view, question.points) for view in range(len(splits.counts))]
+    return MomentsAnswer(*(np.stack(part) for part in zip(*answers, strict=True)))
+
+
+def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -> tuple[Floats, ...]:
+    folds = [_moments_of_rows(rows, splits.counts[view] * mask, points[view : view + 1]) for mask in splits.masks]
+    gram, cross, square, count = zip(*folds, strict=True)
+    return np.stack(gram), np.stack(cross), np.array(square), np.array(count)
+
+
+def _moments_of_rows(rows: Encoded, counts: Floats, point: Floats) -> tuple[Floats, Floats, float, float]:
+    """Return the moments of rows, each taken `counts` times; of a loss for classes, those of its expansion."""
+    here = np.flatnonzero(counts)
+    taken, features, target = counts[here], rows.features[here], rows.target[here]
+    if not rows.classes:
+        weighted = features * taken[:, None]
+        return weighted.T @ features, weighted.T @ target, float(taken @ target**2), float(taken.sum())
+    loss, at = LogLoss(features, target, rows.classes), point[0]
+    slope, curvature = loss.slope(at, taken), loss.curvature(at, taken)
+    level = float(taken @ loss.rows(at)) - slope @ at + at @ curvature @ at / 2
+    return curvature / 2, (curvature @ at - slope) / 2, float(level), float(taken.sum())
+
+
+def _slopes(client: Client, question: Slopes) -> SlopesAnswer:
+    loss = _encoded(client, question.schema).loss
+    counts = _splits(client, question.schema, question.split).counts[question.views.astype(np.intp)]
+    every = list(zip(question.parameters, counts, strict=True))
+    return SlopesAnswer(
+        losses=np.array([count @ loss.rows(model) for model, count in every]),
+        slopes=np.stack([loss.slope(model, count) for model, count in every]),
+        curvatures=np.stack([loss.curvature(model, count) for model, count in every]),
+        rows=counts.sum(axis=1),
     )
 
 
+def _fit_alone(client: Client, question: FitAlone) -> FitAloneAnswer:
+    loss, splits = _encoded(client, question.schema).loss, _splits(client, question.schema, question.split)
+    views = 1 + Split.from_json(question.split).judges
+    fitted = [_fit_view(loss, splits.counts[view], splits.masks, question.penalties) for view in range(views)]
+    return FitAloneAnswer(np.stack([model for model, _ in fitted]), np.array([penalty for _, penalty in fitted]))
+
+
+def _fit_view(loss: LogLoss, counts: Floats, masks: Floats, penalties: Floats) -> tuple[Floats, float]:
+    """Return the client's own model and its penalty, chosen by the folds.
+
+    The models that a fold judges are found by a Newton step from the model of all rows, at each penalty; what
+    they lose on their fold is then counted exactly.
+    """
+    spared = spare_intercepts(loss.size, loss.outputs)
+    at = loss.fit(counts, _MIDDLE * spared, np.zeros(loss.size))
+    lost = np.zeros(penalties.size)
+    parts = [counts * mask for mask in masks]
+    slopes = [loss.slope(at, part) for part in parts]
+    curvatures = [loss.curvature(at, part) for part in parts]
+    whole_slope, whole_curvature = loss.slope(at, counts), loss.curvature(at, counts)
+    for part, slope, curvature in zip(parts, slopes, curvatures, strict=True):
+        rest = counts.sum() - part.sum()
+        judged = np.flatnonzero(part)
+        held = LogLoss(loss.features[judged], loss.target[judged], loss.classes)
+        for number, penalty in enumerate(penalties):
+            ridge = 2 * penalty * spared
+            system = (whole_curvature - curvature) / rest + np.diag(ridge)
+            model = at - np.linalg.solve(system, (whole_slope - slope) / rest + ridge * at)
+            lost[number] += held.rows(model) @ part[judged]
+    best = float(penalties[int(lost.argmin())])
+    return loss.fit(counts, best * spared, at), best
+
+
+def _evaluate(client: Client, question: Evaluate) -> Evaluation:
+    rows, splits = _encoded(client, question.schema), _splits(client, question.schema, question.split)
+    metric = METRICS[question.metric]
+    ones = np.ones((1, len(rows.target)))
+    target = rows.as_given(rows.target)
+    held_out, values = [], []
+    for whole, *parts in question.parameters:
+        every = np.stack([rows.predict(model) for model in parts])
+        held = every[splits.judge, np.arange(len(target))]
+        on_all = np.array([metric.measure(each, target, ones)[0] for each in (rows.predict(whole), *every)])
+        values.append(metric.corrected(float(metric.measure(held, target, ones)[0]), on_all[0], on_all[1:]))
+        held_out.append(held)
+    drawn = _resampled(len(target), Split.from_json(question.split).seed, client.name)
+    spread = np.stack([metric.measure(held, target, drawn) for held in held_out])
+    return Evaluation(
+        np.array(values), spread.std(axis=1), np.array(values) - values[0], (spread - spread[0]).std(axis=1)
+    )
+
+
+def _resampled(rows: int, seed: int, name: str) -> Floats:
+    """Return how often each row stands in some resamples (B, n), for standard errors."""
+    generator = _generator(seed, name, _FOR_ERRORS)
+    return generator.multinomial(rows, np.full(rows, 1 / rows), _RESAMPLES).astype(np.float64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Encoded:
+class Encoded:
+    """Rows as numbers: features (n, f), target (n,), and what the target was."""
+
     features: Floats
     target: Floats
+    described: Target
 
-    def take(self, chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        return self.features[chosen], self.target[chosen]
+    @property
+    def classes(self) -> int:
+        """How many classes the target has, 0 for a number."""
+        return len(self.described.classes)
+
+    @property
+    def loss(self) -> LogLoss:
+        """The log loss on these rows."""
+        return LogLoss(self.features, self.target, self.classes)
+
+    def predict(self, parameters: Floats) -> Floats:
+        """Return what a model predicts, in the target's own units, or as probabilities (n, C)."""
+        return predict(self.features, self.described, parameters)
+
+    def as_given(self, target: Floats) -> Floats:
+        """Return the target in its own units."""
+        return target if self.classes else target * self.described.scale + self.described.mean
 
 
-@lru_cache(maxsize=256)
-def _encoded(client: Client, schema: str) -> _Encoded:
-    """Return the client's rows as numbers; questions of one job have the same schema, so it is done once."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """A client's rows split (`Split`): how often each counts in each view (V, n), folds (K, n), and its judge (n,)."""
+
+    counts: Floats
+    masks: Floats
+    judge: NDArray[np.intp]
+
+
+Answering = Callable[..., Any]
+
+
+def _kept(work: Answering) -> Answering:
+    """Do some work on a client's rows once: questions of one job have the same schema and split."""
+
+    @wraps(work)
+    def once(client: Client, *told: str) -> Any:
+        if (work.__name__, *told) not in client._kept:
+            client._kept[work.__name__, *told] = work(client, *told)
+        return client._kept[work.__name__, *told]
+
+    return once
+
+
+@_kept
+def _encoded(client: Client, schema: str) -> Encoded:
+    """Return the client's rows as numbers."""
     agreed = Schema.from_json(schema)
     try:
-        return _Encoded(encode(client.rows, agreed), encode_target(client.rows, agreed))
+        return Encoded(encode(client.rows, agreed), encode_target(client.rows, agreed), agreed.target)
     except InputError as error:
         raise InputError(f"client {client.name!r}: {error}") from None
 
 
-def assign_folds(rows: int, folds: int, seed: int, name: str) -> NDArray[np.intp]:
-    """Return each row's fold: as even as can be, in an order that the seed and the client's name determine.
+@_kept
+def _splits(client: Client, schema: str, split: str) -> Splits:
+    """Return the client's rows split."""
+    rows, wanted = _encoded(client, schema), Split.from_json(split)
+    count = len(rows.target)
+    if count < max(wanted.folds, wanted.judges):
+        raise InputError(
+            f"client {client.name!r} has {count} rows, too few for {max(wanted.folds, wanted.judges)} parts; "
+            "leave it out, or take fewer folds"
+        )
+    strata = rows.target if rows.classes else np.zeros(count)
+    judge = assign_folds(strata, max(wanted.judges, 1), wanted.seed, client.name)
+    views = [np.ones(count), *((judge != part).astype(np.float64) for part in range(wanted.judges))]
+    generator = _generator(wanted.seed, client.name, _FOR_RESAMPLES)
+    views += [generator.multinomial(count, np.full(count, 1 / count)).astype(float) for _ in range(wanted.resamples)]
+    folds = [assign_folds(strata, wanted.folds, wanted.seed, client.name, 1 + time) for time in range(wanted.repeats)]
+    masks = [(each == fold).astype(np.float64) for each in folds for fold in range(wanted.folds)]
+    return Splits(np.stack(views), np.stack(masks), judge)
 
-    >>> assign_folds(7, 3, seed=0, name="a")
-    array([0, 1, 0, 0, 2, 2, 1])
+
+def assign_folds(strata: Floats, folds: int, seed: int, name: str, time: int = 0) -> NDArray[np.intp]:
+    """Return each row's fold, in an order that the seed, the client's name and the time determine.
+
+    Folds are as even as can be, and so are the rows of each stratum (the classes, for one) in them.
+
+    >>> assign_folds(np.array([0, 0, 0, 1, 1, 1, 0]), 3, seed=0, name="a")
+    array([2, 0, 1, 1, 2, 0, 0])
     """
-    generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    assigned: NDArray[np.intp] = generator.permutation(rows) % folds
+    order = _generator(seed, name, time).permutation(strata.size)
+    order = order[np.argsort(strata[order], kind="stable")]
+    assigned = np.empty(strata.size, np.intp)
+    assigned[order] = np.arange(strata.size) % folds
     return assigned
 
 
-_ANSWERS: dict[str, Callable[[Client, Any], Any]] = {"describe": _describe, "moments": _moments}
+def _generator(seed: int, name: str, purpose: int) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(name.encode()), purpose])
+
+
+_ANSWERS: dict[str, Callable[[Client, Any], Any]] = {
+    "describe": _describe,
+    "moments": _moments,
+    "slopes": _slopes,
+    "fit-alone": _fit_alone,
+    "evaluate": _evaluate,
+}

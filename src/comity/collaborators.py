@@ -83,8 +83,9 @@ class Search:
     `steps` of spectral projected gradient from the best start. A set counts as good as the best if its loss is within
     `standard_errors` of the best, and it keeps the gain over training alone but for a share of `gain_to_forgo`: with
     few rows a standard error may be most of the gain. Only a gain over training alone of more than
-    `standard_errors_to_join` standard errors is a reason to join. Weights lean towards pooled ones with a strength, relative to the loss, of those in `strengths`
-    that serves best on inner splits. With a `clip_rule`, sets are found as the paper does.
+    `standard_errors_to_join` standard errors is a reason to join. Weights lean towards pooled ones with a strength,
+    relative to the loss, of those in `strengths` that serves best on inner splits. With a `clip_rule`, sets are found
+    as the paper does.
     """
 
     steps: int = 40
@@ -211,9 +212,7 @@ class Search:
             taken = np.where(near, stage, taken)
             forgiven = np.where(near, allowed, forgiven)
         gain = losses[-1] - losses[taken, everybody]
-        needed = self.standard_errors_to_join * trials.standard_error(
-            paths.models[taken, everybody], paths.models[-1]
-        )
+        needed = self.standard_errors_to_join * trials.standard_error(paths.models[taken, everybody], paths.models[-1])
         joins = gain > needed
         stages: Integers = np.where(joins, taken, len(losses) - 1)
         return stages, np.where(joins, forgiven, forgiven + needed)

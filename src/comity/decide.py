@@ -62,10 +62,7 @@ class Decision:
     def graph(self) -> BenefitGraph:
         """Who is a collaborator of whom with everybody willing."""
         return BenefitGraph(
-            {
-                client: [self.clients[j] for j in np.flatnonzero(self.wishes[i])]
-                for i, client in enumerate(self.clients)
-            }
+            {client: [self.clients[j] for j in np.flatnonzero(self.wishes[i])] for i, client in enumerate(self.clients)}
         )
 
     def game(self, measured: Sequence[Measured] = ()) -> Game:
@@ -88,7 +85,6 @@ def decide(
     """Find every client's collaborators and the coalitions that follow."""
     count = front.clients
     position = {client: index for index, client in enumerate(clients)}
-    everybody = np.ones((count, count), np.bool_)
     strength = 0.0
     first: Choices | None = None
     latest: dict[int, tuple[Choices, int]] = {}

@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from comity.errors import InputError
-from comity.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema
+from comity.likelihood import LogLoss
+from comity.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema, Target
 
 Floats = NDArray[np.float64]
 _A_PAIR = 2
@@ -122,3 +123,11 @@ def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:
     if not np.isfinite(numbers).all():
         raise InputError(f"the target {target.name!r} has a value that is not a finite number; mend it")
     return (numbers - target.mean) / target.scale
+
+
+def predict(features: Floats, target: Target, parameters: Floats) -> Floats:
+    """Return what a model (d,) predicts of features (n, f): values (n,) as given, or probabilities (n, C)."""
+    if target.task == "regression":
+        return np.asarray(features @ parameters * target.scale + target.mean)
+    share = LogLoss(features, np.empty(0), len(target.classes)).probabilities(parameters)
+    return np.column_stack([1 - share, share]) if share.shape[1] == 1 else share

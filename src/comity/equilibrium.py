@@ -130,7 +130,7 @@ def _ask_and_peel(clients: tuple[str, ...], oracle: CollaboratorsOfMany, settle:
         given = oracle(asked, present) if asked else {}
         for client in asked:
             if client not in given:
-                raise InputError(f"collaborators_of_many gave nothing for {shown(client)}; it must answer for all asked")
+                raise InputError(f"collaborators_of_many gave nothing for {shown(client)}, which was asked")
         answers = {client: _check_answer(client, given[client], present, position) for client in asked}
         wishes.update(answers)
         # A coalition that was not stable before has somebody who was asked again, so those are where to look.
@@ -156,9 +156,7 @@ def _ask_and_peel(clients: tuple[str, ...], oracle: CollaboratorsOfMany, settle:
     return _assemble(clients, position, entries, formed)
 
 
-def _check_answer(
-    client: str, given: Iterable[str], remaining: Coalition, everybody: Mapping[str, int]
-) -> Coalition:
+def _check_answer(client: str, given: Iterable[str], remaining: Coalition, everybody: Mapping[str, int]) -> Coalition:
     """Check that the collaborators that were given for a client make sense, and return them with the client."""
     whose = f"the collaborators of {shown(client)}, as given by collaborators_of"
     wanted = check_coalition(given, whose)

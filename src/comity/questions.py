@@ -8,7 +8,7 @@ To add a question, write its dataclass and that of its answer, and add a line to
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -43,24 +43,54 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
-    """What are the moments of your rows in each fold? Answered by a `MomentsAnswer`.
+class Split:
+    """How a client's rows are split, which it does by itself: its name and `seed` determine everything.
 
-    `schema` says how rows become numbers (JSON). Rows fall into `folds` parts by a permutation that `seed` and the
-    client's name determine.
+    There are several *views* of the rows. View 0 is all of them. Views 1 to `judges` each leave out one part, which
+    judges what was trained and chosen on the rest. Then come `resamples` views: as many rows drawn with replacement.
+    Inside every view, rows fall into `folds` parts, `repeats` times over, to choose by.
+    """
+
+    folds: int = 5
+    repeats: int = 2
+    judges: int = 10
+    resamples: int = 0
+    seed: int = 0
+
+    @property
+    def views(self) -> int:
+        """How many views there are."""
+        return 1 + self.judges + self.resamples
+
+    def to_json(self) -> str:
+        """Return the split as JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Split:
+        """Return the split that was written as JSON."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What are the moments of your rows, in each view and fold? Answered by a `MomentsAnswer`.
+
+    `schema` says how rows become numbers, `split` what views and folds are (both JSON). For a target of classes,
+    `points` (V, d) holds the parameters, a view each, about which the loss is expanded; for a number it is empty.
     """
 
     schema: str
-    folds: int
-    seed: int
+    split: str
+    points: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class MomentsAnswer:
-    """Sums over the rows of each of K folds, for d features and the target y.
+    """Sums over the rows of each of V views and K folds, for d parameters θ: the loss is square - 2 cross·θ + θᵀgram θ.
 
-    ``gram`` = Σ x xᵀ of shape (K, d, d), ``cross`` = Σ y x of shape (K, d), ``square`` = Σ y² and ``rows``, each of
-    shape (K,).
+    For a number y that is ``gram`` = Σ x xᵀ of shape (V, K, d, d), ``cross`` = Σ y x of shape (V, K, d), ``square`` =
+    Σ y² and ``rows``, each of shape (V, K). For classes it is the second-order expansion of the loss.
     """
 
     gram: Floats
@@ -69,9 +99,79 @@ class MomentsAnswer:
     rows: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """What are your loss, its slope and its curvature at these parameters? Answered by a `SlopesAnswer`.
+
+    `parameters` (M, d), each for the rows of a view (M,), given as a number.
+    """
+
+    schema: str
+    split: str
+    parameters: Floats
+    views: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SlopesAnswer:
+    """Sums over rows for M models: ``losses`` (M,), ``slopes`` (M, d), ``curvatures`` (M, d, d), ``rows`` (M,)."""
+
+    losses: Floats
+    slopes: Floats
+    curvatures: Floats
+    rows: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FitAlone:
+    """What is your own best model in every view, the penalty chosen among these by the folds? `FitAloneAnswer`."""
+
+    schema: str
+    split: str
+    penalties: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FitAloneAnswer:
+    """The client's own models: ``parameters`` (V, d) and ``penalties`` (V,), of the views that are no resamples."""
+
+    parameters: Floats
+    penalties: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """How well do these models do on your rows, by this metric? Answered by an `Evaluation`.
+
+    ``parameters`` (M, 1 + judges, d): of each of M kinds, the model of all rows and those of the views that leave out
+    a part; that part judges them. The first kind is the one from which gains are measured.
+    """
+
+    schema: str
+    split: str
+    metric: str
+    parameters: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Of M kinds of models: ``values`` of the metric, ``gains`` over the first, and standard errors of both, (M,) each.
+
+    What cannot be said, such as an AUC where there is one class only, is not a number.
+    """
+
+    values: Floats
+    errors: Floats
+    gains: Floats
+    gain_errors: Floats
+
+
 QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "describe": (Describe, Description),
     "moments": (Moments, MomentsAnswer),
+    "slopes": (Slopes, SlopesAnswer),
+    "fit-alone": (FitAlone, FitAloneAnswer),
+    "evaluate": (Evaluate, Evaluation),
 }
 RECORDS: dict[str, type[Any]] = {record.__name__: record for pair in QUESTIONS.values() for record in pair}
 

@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from comity.likelihood import SPARED, spare_intercepts
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 _UNPENALISED = 1e-9  # keeps a system solvable whose intercept no row determines
@@ -53,9 +55,7 @@ class QuadraticFront:
     @cached_property
     def penalised(self) -> Floats:
         """The diagonal of D: ones, but next to nothing for the intercepts."""
-        diagonal = np.ones(self.cross.shape[2])
-        diagonal[-self.intercepts :] = _UNPENALISED
-        return diagonal
+        return spare_intercepts(self.cross.shape[2], self.intercepts, SPARED if self.likelihood else _UNPENALISED)
 
     @cached_property
     def unit(self) -> Floats:
@@ -78,12 +78,6 @@ class QuadraticFront:
     def total_rows(self) -> Floats:
         """How many rows every client has, times its unit: (N,)."""
         return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
-
-    def without(self, fold: int) -> QuadraticFront:
-        """Return the front of all rows outside a fold, so that this fold can judge honestly what was chosen."""
-        kept = np.arange(self.folds) != fold
-        parts = (self.gram[:, kept], self.cross[:, kept], self.square[:, kept], self.rows[:, kept])
-        return QuadraticFront(*parts, self.intercepts, self.per_client, self.likelihood)
 
     def trials(self, target: Integers) -> Trials:
         """Return the trials of P targets: see `Trials`."""

@@ -1,0 +1,124 @@
+"""The settings of a study: what to predict, how to judge, how sure to be. A TOML file can hold them."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+from comity.collaborators import ClipRule, Search
+from comity.errors import InputError
+from comity.files import read_text
+from comity.metrics import METRICS
+from comity.questions import Split
+from comity.schema import Task
+
+Weights = Literal["sample", "client"]
+Rule = Literal["smallest", "clip"]
+_MANY = 100  # clients: with more, one repetition and five judges do
+_FEWEST_FOLDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is asked: the target, how models are judged, and how sure one wants to be.
+
+    `task` and `metric` follow from the target unless told. `folds` parts of the rows choose collaborators and
+    penalties, `repeats` times over; `judges` parts judge honestly what was chosen on the rest; both follow from the
+    number of clients unless told. `confidence` is how many standard errors a gain must have to count. `weights` are
+    per sample, or per client as in the paper; `rule` is the smallest set that is nearly as good, or the paper's clipped
+    weights. `resamples` of the rows say how sure each edge is.
+
+    >>> Study("died").split(clients=8).judges
+    10
+    """
+
+    target: str
+    task: Task | None = None
+    metric: str | None = None
+    exclude: tuple[str, ...] = ()
+    folds: int = 5
+    repeats: int | None = None
+    judges: int | None = None
+    confidence: float = 1.0
+    weights: Weights = "sample"
+    rule: Rule = "smallest"
+    resamples: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_choice("task", self.task, (None, *get_args(Task)))
+        _check_choice("metric", self.metric, (None, *METRICS))
+        _check_choice("weights", self.weights, get_args(Weights))
+        _check_choice("rule", self.rule, get_args(Rule))
+        _check_whole("folds", self.folds, _FEWEST_FOLDS)
+        for name in ("repeats", "judges"):
+            if getattr(self, name) is not None:
+                _check_whole(name, getattr(self, name), 1 if name == "repeats" else _FEWEST_FOLDS)
+        _check_whole("resamples", self.resamples, 0)
+        _check_whole("seed", self.seed, 0)
+        if (
+            isinstance(self.confidence, bool)
+            or not isinstance(self.confidence, int | float)
+            or not (0 <= self.confidence < float("inf"))
+        ):
+            raise InputError(f"confidence is {self.confidence!r}; it must be a number of standard errors, 0 or more")
+        if not isinstance(self.target, str) or not self.target:
+            raise InputError(f"the target is {self.target!r}; it must be the name of a column")
+        if isinstance(self.exclude, str) or not all(isinstance(name, str) for name in self.exclude):
+            raise InputError(f"exclude is {self.exclude!r}; it must be a list of names of columns")
+        object.__setattr__(self, "exclude", tuple(self.exclude))
+        if self.metric and self.task and METRICS[self.metric].task != self.task:
+            raise InputError(f"the metric {self.metric!r} is not for the task {self.task!r}")
+
+    def split(self, clients: int) -> Split:
+        """Return how rows are split with so many clients."""
+        many = clients > _MANY
+        return Split(
+            folds=self.folds,
+            repeats=(1 if many else 2) if self.repeats is None else self.repeats,
+            judges=(5 if many else 10) if self.judges is None else self.judges,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+    def search(self) -> Search:
+        """Return how collaborators are looked for."""
+        return Search(
+            standard_errors=self.confidence,
+            standard_errors_to_join=self.confidence,
+            clip_rule=ClipRule() if self.rule == "clip" else None,
+        )
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the study of some settings, having checked their names."""
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
+                raise InputError(f"there is no setting {name!r}{hint}")
+        if "target" not in settings:
+            raise InputError("the study says no target: which column is to be predicted?")
+        return cls(**settings)
+
+
+def read_study(path: str) -> dict[str, Any]:
+    """Return the settings in a TOML file, by name."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML ({error})") from None
+
+
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; choose one of {', '.join(str(c) for c in choices if c is not None)}")
+
+
+def _check_whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
