@@ -1,20 +1,20 @@
-"""The decision: from a front to coalitions, and the figures that prove them.
+"""The decision: from a front to coalitions.
 
 `decide` lets every client look for its collaborators, peels stable coalitions, and lets those who lost a collaborator
-look again on the face of those who remain. `measure` then finds what each client would have without each of
-its collaborators, so that the result can be proved. Both work on a front and know nothing of rows.
+look again on the face of those who remain. It works on a front and knows nothing of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comity.collaborators import Choices, Search
-from comity.core import BenefitGraph, Coalition, Game
+from comity.core import BenefitGraph, Coalition
 from comity.descent import Points
 from comity.equilibrium import find_equilibrium
 from comity.fronts.quadratic import Integers, QuadraticFront
@@ -27,11 +27,19 @@ _MOST_NUMBERS = 4e7  # in the systems of one batch, which bounds memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """One thing that was measured: `client` does with `members` no worse than `loss`, by cross-fitting."""
+    """One thing that was measured: `client` has `loss`, by cross-fitting, with these weights on `members`."""
 
     client: int
     members: frozenset[int]
     loss: float
+    weights: Floats
+    log_penalty: float
+
+    @classmethod
+    def at(cls, client: int, members: Iterable[int], points: Points, place: int) -> Self:
+        """Return what was measured at one of some points."""
+        place_of = (float(points.losses[place]), points.weights[place], float(points.log_penalty[place]))
+        return cls(client, frozenset(members), *place_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +73,6 @@ class Decision:
             {client: [self.clients[j] for j in np.flatnonzero(self.wishes[i])] for i, client in enumerate(self.clients)}
         )
 
-    def game(self, measured: Sequence[Measured] = ()) -> Game:
-        """Return everything measured, with what was measured since, as a game: utilities are losses with a minus."""
-        best: dict[tuple[int, frozenset[int]], float] = {}
-        for each in (*self.measured, *measured):
-            key = each.client, each.members
-            best[key] = min(each.loss, best.get(key, np.inf))
-        ordered = sorted(best.items(), key=lambda item: (item[0][0], len(item[0][1]), sorted(item[0][1])))
-        return Game((self.clients[i], [self.clients[j] for j in sorted(s)], -loss) for (i, s), loss in ordered)
-
 
 def decide(
     front: QuadraticFront,
@@ -104,9 +103,9 @@ def decide(
         for at, i in enumerate(target.tolist()):
             latest[i] = choices, at
             chosen = frozenset(np.flatnonzero(choices.sets[at]).tolist())
-            measured.append(Measured(i, frozenset({i}), float(choices.alone.losses[at])))
-            measured.append(Measured(i, chosen, float(choices.chosen.losses[at])))
-            measured.append(Measured(i, frozenset(np.flatnonzero(present).tolist()), float(choices.best.losses[at])))
+            measured.append(Measured.at(i, {i}, choices.alone, at))
+            measured.append(Measured.at(i, chosen, choices.chosen, at))
+            measured.append(Measured.at(i, np.flatnonzero(present).tolist(), choices.best, at))
             wanted[clients[i]] = [clients[j] for j in sorted(chosen)]
         return wanted
 
@@ -123,41 +122,6 @@ def decide(
         tolerance=np.array([choices.tolerance[at] for choices, at in final]),
         strength=strength,
         measured=tuple(measured),
-    )
-
-
-def measure(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Measured, ...]:
-    """Measure what each client has with its whole coalition, and with this but each of its collaborators.
-
-    A client that does better without somebody than was found with all begins again from there: the larger face holds
-    the smaller one.
-    """
-    homes = _homes(decision)
-    asked = [(i, homes[i]) for i in range(front.clients) if homes[i].sum() > 1]
-    edges = [
-        (i, j, homes[i] & (np.arange(front.clients) != j))
-        for i, _ in asked
-        for j in np.flatnonzero(decision.sets[i]).tolist()
-        if j != i
-    ]
-    if not asked:
-        return ()
-    reduced = _best_on(front, [(i, face) for i, _, face in edges], search, decision.strength)
-    whole = _best_on(front, asked, search, decision.strength)
-    targets = np.array([i for i, _ in asked])
-    trials = front.trials(targets)
-    start = whole.better_of(decision.coalition.some(targets))
-    for at, (i, _, _) in enumerate(edges):
-        place = int(np.searchsorted(targets, i))
-        if reduced.losses[at] < start.losses[place]:
-            start.put(np.array([place]), reduced.some(np.array([at])))
-    again = search.continued(trials, start, np.stack([face for _, face in asked]))
-    whole = start.better_of(again)
-    return tuple(
-        Measured(i, frozenset(np.flatnonzero(face).tolist()), float(loss))
-        for (i, face), loss in zip(
-            [*asked, *((i, face) for i, _, face in edges)], np.append(whole.losses, reduced.losses), strict=True
-        )
     )
 
 
@@ -185,7 +149,7 @@ def _choose(
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
-def _best_on(
+def best_on(
     front: QuadraticFront, asked: Sequence[tuple[int, NDArray[np.bool_]]], search: Search, strength: float
 ) -> Points:
     """Return the best points of clients on faces of their own."""
@@ -227,12 +191,3 @@ def _gather(places: Sequence[tuple[Points, int]]) -> Points:
         np.array([points.log_penalty[at] for points, at in places]),
         np.array([points.losses[at] for points, at in places]),
     )
-
-
-def _homes(decision: Decision) -> NDArray[np.bool_]:
-    """Return for each client who is in its coalition (N, N)."""
-    numbers = np.asarray(decision.equilibrium.numbers)
-    return np.asarray(numbers[:, None] == numbers)
-
-
-__all__ = ["Decision", "Measured", "decide", "measure"]

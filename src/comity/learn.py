@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from comity.decide import Decision, Measured, decide, measure
+from comity.certificate import Certificate
+from comity.core import Game
+from comity.decide import Decision, decide
 from comity.descent import Points
 from comity.errors import InputError
 from comity.federation import Federation
@@ -21,6 +23,7 @@ from comity.fronts.convex import ConvexFront, Wanted, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
 from comity.fronts.simplex import Floats
 from comity.metrics import DEFAULT, METRICS
+from comity.prove import prove
 from comity.questions import Describe, Description, Evaluate, Evaluation, FitAlone, FitAloneAnswer, Split
 from comity.schema import Agreement, ColumnSummary, Schema, agree
 from comity.study import Study
@@ -39,7 +42,8 @@ class Learned:
     """What was learned: the decision, each client's three models, how well they do, and on what it all rests.
 
     `models` (3, N, d) are those alone, in the coalition, and at best; `evaluations` say how well each client's do;
-    `measured` are the losses that prove the decision; `resampled` the decisions on resampled rows.
+    `game` has the utilities that were measured, by which
+    `certificate` proves the decision; `resampled` the decisions on resampled rows.
     """
 
     schema: Schema
@@ -47,12 +51,14 @@ class Learned:
     split: Split
     rows: dict[str, int]
     decision: Decision
-    measured: tuple[Measured, ...]
+    game: Game
+    certificate: Certificate
     models: Floats
     penalties: Floats
     evaluations: dict[str, Evaluation]
     resampled: tuple[Decision, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Learned:
@@ -73,7 +79,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         say(stage, view, len(fronts))
         decisions.append(decide(front, clients, search))
     say("measuring for the proof", 0, 1)
-    measured = measure(fronts[0], decisions[0], search)
+    game, certificate = prove(fronts[0], decisions[0], search)
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
     # A client that stays alone in the end is alone in every view: that is what it gets.
     for place, client in enumerate(clients):
@@ -90,11 +96,13 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         split=split,
         rows=rows,
         decision=decisions[0],
-        measured=measured,
+        game=game,
+        certificate=certificate,
         models=models[:, 0],
         penalties=penalties[:, 0],
         evaluations=federation.ask(questions),
         resampled=tuple(decisions[1 + split.judges :]),
+        left_out=agreement.left_out,
         warnings=agreement.warnings,
     )
 
@@ -188,19 +196,22 @@ class _Classes:
             _, *others = _points(decision)
             for kind, at in enumerate(others, start=1):
                 starts = front.models(at.weights, at.log_penalty)
-                same = kind == 2 and np.array_equal(at.weights, others[0].weights)
                 for client in np.flatnonzero((at.weights > 0).sum(axis=1) > 1).tolist():
-                    penalty = max(float(np.exp(at.log_penalty[client])), _LEAST_PENALTY)
+                    penalty = np.maximum(np.exp(at.log_penalty[client : client + 1]), _LEAST_PENALTY)
                     places.append((kind, view, client))
-                    wanted.append((at.weights[client], penalty, view, starts[client], same))
+                    one = slice(client, client + 1)
+                    wanted.append(Wanted(at.weights[one], penalty, np.array([view]), starts[one]))
         if wanted:
-            weights, values, views, starts, _ = zip(*wanted, strict=True)
-            asked = Wanted(np.stack(weights), np.array(values), np.array(views), np.stack(starts))
-            found = self._front.newton(asked, _ROUNDS_TO_FIT, partial(self.say, "training together"))
-            for place, model, penalty in zip(places, found, values, strict=True):
-                models[place], penalties[place] = model, penalty
+            found = self._front.newton(_together(wanted), _ROUNDS_TO_FIT, partial(self.say, "training together"))
+            for place, model, each in zip(places, found, wanted, strict=True):
+                models[place], penalties[place] = model, each.penalties[0]
         return models, penalties
 
 
 def _points(decision: Decision) -> tuple[Points, Points, Points]:
     return decision.alone, decision.coalition, decision.best
+
+
+def _together(wanted: list[Wanted]) -> Wanted:
+    names = ("weights", "penalties", "views", "start")
+    return Wanted(*(np.concatenate([getattr(each, name) for each in wanted]) for name in names))
