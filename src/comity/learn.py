@@ -31,7 +31,6 @@ from comity.study import Study
 KINDS = ("alone", "coalition", "best")
 _ROUNDS_TO_POOL = 12
 _ROUNDS_TO_FIT = 12
-_LEAST_PENALTY = 1e-6
 PENALTIES = np.logspace(-6, 1, 15)
 
 Tell = Callable[[str, int, int], None]
@@ -70,7 +69,8 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     split, search = study.split(len(clients)), study.search()
     _check_rows(rows, split)
     fitting = _Regression if schema.target.task == "regression" else _Classes
-    fit = fitting(federation, schema, split, study.weights == "client", say)
+    penalties = PENALTIES if study.penalty is None else np.array([study.penalty])
+    fit = fitting(federation, schema, split, study.weights == "client", penalties, say)
     fronts = fit.fronts()
     decisions = []
     for view, front in enumerate(fronts):
@@ -140,6 +140,7 @@ class _Regression:
     schema: Schema
     split: Split
     per_client: bool
+    penalties: Floats
     say: Tell
 
     def fronts(self) -> tuple[QuadraticFront, ...]:
@@ -168,6 +169,7 @@ class _Classes:
     schema: Schema
     split: Split
     per_client: bool
+    penalties: Floats
     say: Tell
 
     @property
@@ -186,7 +188,7 @@ class _Classes:
         """Return models (3, V, N, d) and their penalties (3, V, N)."""
         self.say("training alone", 0, 1)
         split, schema = self.split.to_json(), self.schema.to_json()
-        own: dict[str, FitAloneAnswer] = self.federation.ask(FitAlone(schema, split, PENALTIES))
+        own: dict[str, FitAloneAnswer] = self.federation.ask(FitAlone(schema, split, self.penalties))
         alone = np.stack([own[client].parameters for client in self.federation.clients], axis=1)
         own_penalties = np.stack([own[client].penalties for client in self.federation.clients], axis=1)
         models = np.stack([alone, alone, alone])
@@ -197,7 +199,7 @@ class _Classes:
             for kind, at in enumerate(others, start=1):
                 starts = front.models(at.weights, at.log_penalty)
                 for client in np.flatnonzero((at.weights > 0).sum(axis=1) > 1).tolist():
-                    penalty = np.maximum(np.exp(at.log_penalty[client : client + 1]), _LEAST_PENALTY)
+                    penalty = np.maximum(np.exp(at.log_penalty[client : client + 1]), self.penalties.min())
                     places.append((kind, view, client))
                     one = slice(client, client + 1)
                     wanted.append(Wanted(at.weights[one], penalty, np.array([view]), starts[one]))
