@@ -277,7 +277,7 @@ def assign_folds(strata: Floats, folds: int, seed: int, name: str, time: int = 0
     Folds are as even as can be, and so are the rows of each stratum (the classes, for one) in them.
 
     >>> assign_folds(np.array([0, 0, 0, 1, 1, 1, 0]), 3, seed=0, name="a")
-    array([2, 0, 1, 1, 2, 0, 0])
+    array([2, 1, 0, 1, 0, 2, 0])
     """
     order = _generator(seed, name, time).permutation(strata.size)
     order = order[np.argsort(strata[order], kind="stable")]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from comity.certificate import Certificate
 from comity.core import Game
@@ -64,7 +65,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     """Learn who should train with whom, and with what models."""
     say = tell or (lambda stage, done, of: None)
     say("asking for the columns", 0, 1)
-    rows, agreement, metric = _agree(federation, study)
+    rows, agreement, metric = agree_on(federation, study)
     schema, clients = agreement.schema, federation.clients
     split, search = study.split(len(clients)), study.search()
     _check_rows(rows, split)
@@ -77,9 +78,11 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         stage = "finding collaborators" if view == 0 else "judging honestly"
         stage = stage if view <= split.judges else "resampling"
         say(stage, view, len(fronts))
-        decisions.append(decide(front, clients, search))
+        with threadpool_limits(1):
+            decisions.append(decide(front, clients, search))
     say("measuring for the proof", 0, 1)
-    game, certificate = prove(fronts[0], decisions[0], search)
+    with threadpool_limits(1):
+        game, certificate = prove(fronts[0], decisions[0], search)
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
     # A client that stays alone in the end is alone in every view: that is what it gets.
     for place, client in enumerate(clients):
@@ -107,7 +110,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     )
 
 
-def _agree(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:
+def agree_on(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:
     """Ask for the columns, and return rows, schema and metric."""
     if len(federation.clients) < 2:
         raise InputError("there is one client only; there is nobody to train with")
