@@ -10,7 +10,7 @@ import numpy as np
 from comity.fronts.quadratic import Integers
 from comity.fronts.simplex import Booleans, Floats, project
 
-Bounds = tuple[float, float]
+Bounds = tuple[Floats | float, Floats | float]
 LEAST, MOST = float(np.log(1e-9)), float(np.log(1e3))  # logarithms of penalties
 _ENOUGH_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTER = 0.3
@@ -138,7 +138,7 @@ class Floored:
 def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds = (LEAST, MOST)) -> Points:
     """Walk downhill on faces (P, N) of the simplex from a start, and return the best points met.
 
-    Logarithms of penalties stay within `bounds`.
+    Logarithms of penalties stay within `bounds`, numbers or arrays (P,).
     """
     going = np.arange(len(objective))
     walk = _Walk.begin(objective, start, face, bounds)
@@ -193,7 +193,7 @@ class _Walk:
             self.length[chosen],
             self.penalty_length[chosen],
             self.stalled[chosen],
-            self.bounds,
+            _some(self.bounds, chosen),
         )
 
     def step(self) -> _Walk:
@@ -230,6 +230,11 @@ class _Walk:
             np.where(progress, 0, self.stalled + 1),
             self.bounds,
         )  # fmt: skip
+
+
+def _some(bounds: Bounds, chosen: Integers) -> Bounds:
+    low, high = (bound[chosen] if isinstance(bound, np.ndarray) else bound for bound in bounds)
+    return low, high
 
 
 def _length(moved: Floats, bent: Floats, slope: Floats) -> Floats:

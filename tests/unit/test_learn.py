@@ -11,18 +11,19 @@ from comity.learn import learn
 from comity.study import Study
 
 
-def federation(clients: int, rows: int = 40, classes: int = 0, seed: int = 0) -> InProcess:
+def federation(clients: int, rows: int = 40, classes: int = 0, seed: int = 0, features: int = 4) -> InProcess:
     """Two groups with opposite effects; the target is a number, or one of several classes."""
     rng = np.random.default_rng(seed)
-    effects = rng.normal(size=(4, max(classes, 1)))
+    names = [f"x{number}" for number in range(features)]
+    effects = rng.normal(size=(features, max(classes, 1))) * 2 / np.sqrt(features)
     members = []
     for number in range(clients):
-        x = rng.normal(size=(rows, 4))
+        x = rng.normal(size=(rows, features))
         scores = x @ (effects if number % 2 else -effects)
         y = scores[:, 0] + rng.normal(size=rows) * 0.5
         if classes:
-            y = np.array([f"k{k}" for k in (2 * scores + rng.gumbel(size=scores.shape)).argmax(axis=1)])
-        members.append(Client(f"c{number}", pd.DataFrame(x, columns=list("abcd")).assign(y=y)))
+            y = np.array([f"k{k}" for k in (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)])
+        members.append(Client(f"c{number}", pd.DataFrame(x, columns=names).assign(y=y)))
     return InProcess(tuple(members))
 
 
@@ -44,7 +45,7 @@ def test_classes_take_at_most_thirty_rounds(clients: int) -> None:
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_groups_are_found_and_gain(classes: int) -> None:
-    learned = learn(federation(6, rows=40 if classes else 20, classes=classes, seed=3), Study("y"))
+    learned = learn(federation(6, rows=60, classes=classes, features=12), Study("y", judges=5))
     groups = {frozenset(f"c{n}" for n in range(6) if n % 2 == side) for side in (0, 1)}
     found = set(learned.decision.equilibrium.coalitions)
     assert all(any(coalition <= group for group in groups) for coalition in found)

@@ -50,6 +50,6 @@ def test_what_does_not_fit_is_refused(packed: Packed, message: str) -> None:
 
 def test_every_record_is_on_the_list() -> None:
     assert set(RECORDS) == {record.__name__ for pair in QUESTIONS.values() for record in pair}
-    assert set(QUESTIONS) == {"describe", "moments", "slopes", "fit-alone", "evaluate"}
+    assert set(QUESTIONS) == {"describe", "moments", "slopes", "fit-alone", "evaluate", "expand"}
     for record in RECORDS.values():
         assert {field.type for field in fields(record)} <= {"str", "int", "bool", "Floats"}

@@ -14,6 +14,8 @@ from comity.likelihood import LogLoss, spare_intercepts
 from comity.questions import Split
 from comity.study import Study
 
+FIRST = np.array([0])
+
 
 def federation(seed: int, clients: int = 3, rows: int = 60, classes: int = 2) -> InProcess:
     rng = np.random.default_rng(seed)
@@ -110,11 +112,11 @@ def test_the_expansion_finds_nearly_the_same_models() -> None:
     points = front.pooled(20)
     expanded = front.expand(points)
     assert len(expanded) == 3
-    pooled = expanded[0].models(np.full((1, 3), 1 / 3), np.log([1e-3]))
+    pooled = expanded[0].models(FIRST, np.full((1, 3), 1 / 3), np.log([1e-3]))
     np.testing.assert_allclose(pooled, points[:1], atol=1e-6)
     weights = np.array([0.8, 0.1, 0.1])
     exact = front.newton(one(weights, 1e-3, 4), 20)[0]
-    near = expanded[0].models(weights[None], np.log([1e-3]))[0]
+    near = expanded[0].models(FIRST, weights[None], np.log([1e-3]))[0]
     counts = np.repeat(weights, [len(member.rows) for member in front.federation.members])
     best, found, start = (loss.rows(model) @ counts for model in (exact, near, points[0]))
     assert best <= found <= best + 0.2 * (start - best)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from comity.fronts import QuadraticFront
 from federations import Planted, two_groups
 
+FIRST = np.array([0])
+
 
 def federation(seed: int, clients: int = 4, dim: int = 3) -> Planted:
     rng = np.random.default_rng(seed)
@@ -54,7 +56,7 @@ def test_a_model_is_optimal_for_its_weights(seed: int) -> None:
     planted = federation(seed)
     front = planted.front()
     weights = some_weights(np.random.default_rng(seed), 1, front.clients)[0]
-    model = front.models(weights[None], np.log([0.1]))[0]
+    model = front.models(FIRST, weights[None], np.log([0.1]))[0]
     total = sum(w * len(y) for w, (_, y) in zip(weights, planted.rows, strict=True))
     slope = 0.1 * front.penalised * model
     for w, (x, y) in zip(weights, planted.rows, strict=True):
@@ -70,9 +72,9 @@ def test_a_zero_weight_leaves_a_client_out_exactly() -> None:
     other = Planted([*planted.rows[:-1], federation(4).rows[-1]], planted.truth, 1.0).front()
     absent = Planted(planted.rows[:-1], planted.truth[:-1], 1.0).front()
     weights = np.array([0.5, 0.3, 0.2, 0.0])
-    model = front.models(weights[None], np.zeros(1))
-    np.testing.assert_array_equal(model, other.models(weights[None], np.zeros(1)))
-    np.testing.assert_allclose(model, absent.models(weights[None, :-1], np.zeros(1)), rtol=1e-12)
+    model = front.models(FIRST, weights[None], np.zeros(1))
+    np.testing.assert_array_equal(model, other.models(FIRST, weights[None], np.zeros(1)))
+    np.testing.assert_allclose(model, absent.models(FIRST, weights[None, :-1], np.zeros(1)), rtol=1e-12)
     losses = all_trials(front).losses(np.tile(weights, (4, 1)), np.zeros(4))[:3]
     np.testing.assert_array_equal(losses, all_trials(other).losses(np.tile(weights, (4, 1)), np.zeros(4))[:3])
     without = all_trials(absent).losses(np.tile(weights[:-1], (3, 1)), np.zeros(3))
