@@ -7,9 +7,9 @@ import sys
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import equilibrium, truth  # noqa: E402 (the thread counts must be set before numpy is loaded)
+from benchmarks import equilibrium, planted, truth  # noqa: E402 (the thread counts must be set before numpy is loaded)
 
-BENCHMARKS = {"equilibrium": equilibrium.main, "truth": truth.main}
+BENCHMARKS = {"equilibrium": equilibrium.main, "truth": truth.main, "planted": planted.main}
 
 
 def main() -> None:

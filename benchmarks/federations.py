@@ -46,9 +46,7 @@ class Asked:
         if self.synthetic.task == "classes":
             return self.convex.expand(self.convex.pooled(12))[0]
         nowhere = np.empty((0, len(self.schema.features) + 1))
-        return quadratic_fronts(
-            self.federation, self.schema.to_json(), SPLIT, nowhere, outputs=1, per_client=False
-        )[0]
+        return quadratic_fronts(self.federation, self.schema.to_json(), SPLIT, nowhere, outputs=1, per_client=False)[0]
 
 
 def true_losses(synthetic: Synthetic, schema: Schema, models: Floats) -> Floats:

@@ -26,28 +26,29 @@ _HALVES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Paths:
-    """For each of P targets, shrinking sets of collaborators: from what the search found down to the target alone.
+class Candidates:
+    """For each of P targets, M sets of collaborators to choose among, one of which is the target alone.
 
-    `sets` (M, P, N), `points` M times, and the fold models `models` (M, P, K, d) of every stage. A target whose
-    set is exhausted stays alone for the rest.
+    `sets` (M, P, N), their `points` (M, P of each) and fold models `models` (M, P, K, d). On a path, sets shrink from
+    what the search found down to the target alone; a target whose set is exhausted stays alone for the rest.
     """
 
     sets: Booleans
-    points: tuple[Points, ...]
+    points: Points
     models: Floats
 
     @property
     def losses(self) -> Floats:
         """The losses of every stage (M, P)."""
-        return np.stack([points.losses for points in self.points])
+        return self.points.losses
+
+    def some(self, stages: Integers, targets: Integers) -> Candidates:
+        """Return some of the sets, by stage (M', P'), of some of the targets (P',)."""
+        return Candidates(self.sets[stages, targets], self.points.at(stages, targets), self.models[stages, targets])
 
     def at(self, stages: Integers) -> Points:
-        """Return each path's point at its own stage (P,)."""
-        weights = np.stack([points.weights for points in self.points])
-        penalties = np.stack([points.log_penalty for points in self.points])
-        everybody = np.arange(stages.size)
-        return Points(weights[stages, everybody], penalties[stages, everybody], self.losses[stages, everybody])
+        """Return each target's point at its own stage (P,)."""
+        return self.points.at(stages, np.arange(stages.size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +105,7 @@ class Search:
         everybody = np.arange(len(trials))
         stages, tolerance = self.choose(trials, paths)
         best = paths.at(paths.losses.argmin(axis=0))
-        return Choices(paths.sets[stages, everybody], paths.at(stages), best, paths.points[-1], tolerance)
+        return Choices(paths.sets[stages, everybody], paths.at(stages), best, paths.points.some(-1), tolerance)
 
     def strength(self, trials: Trials, face: Booleans) -> float:
         """Return how strongly weights should lean towards pooled ones, the same for all trials.
@@ -149,7 +150,7 @@ class Search:
         logs = np.tile(np.log(self.penalties), (len(trials), 1))
         return _with_best_of(trials, weights, logs)
 
-    def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Paths:
+    def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Candidates:
         """Return every trial's path from the set found down to the target alone, the least missed dropped first."""
         everybody = np.arange(len(trials))
         members = found.weights > 0
@@ -169,7 +170,7 @@ class Search:
             sets.append(members.copy())
             points.append(at.some(everybody))
             models.append(trials.models(at.weights, at.log_penalty))
-        return Paths(np.stack(sets), tuple(points), np.stack(models))
+        return Candidates(np.stack(sets), Points.stacked(points), np.stack(models))
 
     def _least_missed(self, trials: Trials, at: Points, members: Booleans, going: Integers) -> Booleans:
         """Return for each of some trials whom to drop (P, N): the one without whom its loss is smallest.
@@ -192,29 +193,31 @@ class Search:
         dropped: Booleans = rank < drop[:, None]
         return dropped
 
-    def choose(self, trials: Trials, paths: Paths) -> tuple[Integers, Floats]:
-        """Return the stage of each path that is taken (P,), and how much loss that rule forgave at most (P,).
+    def choose(self, trials: Trials, candidates: Candidates) -> tuple[Integers, Floats]:
+        """Return which set each target takes (P,), as a stage, and how much loss that rule forgave at most (P,).
 
-        It is the smallest set that is nearly as good as the best. A gain over training alone that is not significant
-        is none: then the last stage.
+        It is the smallest set that is nearly as good as the best, of equally small ones the best. A gain over training
+        alone that is not significant is none: then the target alone.
         """
-        losses = paths.losses
+        losses, models = candidates.losses, candidates.models
+        sizes = candidates.sets.sum(axis=2)
         everybody = np.arange(len(trials))
-        best = losses.argmin(axis=0)
-        taken = best.copy()
-        reference = paths.models[best, everybody]
-        forgiven = np.zeros(len(trials))
-        share = self.gain_to_forgo * (losses[-1] - losses[best, everybody])
+        alone, best = sizes.argmin(axis=0), losses.argmin(axis=0)
+        reference, least = models[best, everybody], losses[best, everybody]
+        share = self.gain_to_forgo * (losses[alone, everybody] - least)
+        taken, forgiven = best.copy(), np.zeros(len(trials))
         for stage in range(len(losses)):
-            error = self.standard_errors * trials.standard_error(reference, paths.models[stage])
-            allowed = np.minimum(error, share)
-            near = (losses[stage] - losses[best, everybody] <= allowed) & (stage >= taken)
+            allowed = np.minimum(self.standard_errors * trials.standard_error(reference, models[stage]), share)
+            size, before = sizes[stage], sizes[taken, everybody]
+            smaller = (size < before) | ((size == before) & (losses[stage] < losses[taken, everybody]))
+            near = (losses[stage] - least <= allowed) & smaller
             taken = np.where(near, stage, taken)
             forgiven = np.where(near, allowed, forgiven)
-        gain = losses[-1] - losses[taken, everybody]
-        needed = self.standard_errors_to_join * trials.standard_error(paths.models[taken, everybody], paths.models[-1])
+        gain = losses[alone, everybody] - losses[taken, everybody]
+        error = trials.standard_error(models[taken, everybody], models[alone, everybody])
+        needed = self.standard_errors_to_join * error
         joins = gain > needed
-        stages: Integers = np.where(joins, taken, len(losses) - 1)
+        stages: Integers = np.where(joins, taken, alone)
         return stages, np.where(joins, forgiven, forgiven + needed)
 
     def _clipped(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:

@@ -194,11 +194,7 @@ def _best_on(
     for batch in _batches(front, target.size):
         trials = front.trials(target[batch])
         parts.append(search.best(trials, np.stack([face for _, face in asked[batch]]), strength))
-    return Points(
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.log_penalty for part in parts]),
-        np.concatenate([part.losses for part in parts]),
-    )
+    return Points.joined(parts)
 
 
 def _batches(front: QuadraticFront, count: int) -> Iterator[slice]:
@@ -208,15 +204,11 @@ def _batches(front: QuadraticFront, count: int) -> Iterator[slice]:
 
 
 def _joined(parts: Sequence[Choices]) -> Choices:
-    def points(name: str) -> Points:
-        each = [getattr(part, name) for part in parts]
-        return Points(*(np.concatenate([getattr(p, f) for p in each]) for f in ("weights", "log_penalty", "losses")))
-
     return Choices(
         np.concatenate([part.sets for part in parts]),
-        points("chosen"),
-        points("best"),
-        points("alone"),
+        Points.joined([part.chosen for part in parts]),
+        Points.joined([part.best for part in parts]),
+        Points.joined([part.alone for part in parts]),
         np.concatenate([part.tolerance for part in parts]),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -40,9 +41,23 @@ class Points:
     log_penalty: Floats
     losses: Floats
 
-    def some(self, chosen: Integers) -> Points:
+    @classmethod
+    def joined(cls, parts: Sequence[Points]) -> Points:
+        """Return the points of all parts, one after the other."""
+        return cls(*(np.concatenate(each) for each in zip(*map(_fields, parts), strict=True)))
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Points]) -> Points:
+        """Return M times P points as one, with a dimension for the M before all others."""
+        return cls(*(np.stack(each) for each in zip(*map(_fields, parts), strict=True)))
+
+    def some(self, chosen: Integers | int) -> Points:
         """Return some of the points."""
         return Points(self.weights[chosen], self.log_penalty[chosen], self.losses[chosen])
+
+    def at(self, stages: Integers, places: Integers) -> Points:
+        """Return points that were stacked, each by its stage and its place."""
+        return Points(self.weights[stages, places], self.log_penalty[stages, places], self.losses[stages, places])
 
     def better_of(self, other: Points) -> Points:
         """Return of each pair the point with the smaller loss."""
@@ -231,6 +246,10 @@ def _length(moved: Floats, bent: Floats, slope: Floats) -> Floats:
     across = 1.0 / _positive(np.abs(slope - slope.mean(axis=1, keepdims=True) * (slope.shape[1] > 1)).max(axis=1))
     lengths: Floats = np.where(curvature > 1e-30, square / _positive(curvature), across)
     return lengths
+
+
+def _fields(points: Points) -> tuple[Floats, Floats, Floats]:
+    return points.weights, points.log_penalty, points.losses
 
 
 def _positive(values: Floats) -> Floats:

@@ -90,8 +90,8 @@ def test_paths_shrink_by_one_to_the_target_alone() -> None:
     for before, after in zip(paths.sets[:-1], paths.sets[1:], strict=True):
         assert (after <= before).all()
         assert ((before.sum(axis=1) - after.sum(axis=1)) <= 1).all()
-    for stage, points in enumerate(paths.points):
-        assert (points.weights[~paths.sets[stage]] == 0).all()
+    assert (paths.points.weights[~paths.sets] == 0).all()
+    for stage in range(len(sizes)):
         np.testing.assert_allclose(paths.losses[stage], trials.mean_losses(paths.models[stage]), rtol=1e-9)
 
 

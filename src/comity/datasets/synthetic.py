@@ -131,7 +131,7 @@ def planted(seed: int, kind: Kind, task: Task = "regression", clients: int | Non
     - ``none``: everybody's truth is its own, and there is nothing to be had from others.
 
     >>> [len(planted(seed, "groups").rows) for seed in range(4)]
-    [8, 6, 8, 4]
+    [8, 6, 8, 8]
     """
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r} of planted federation; there are {', '.join(KINDS)}")
