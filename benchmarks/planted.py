@@ -53,12 +53,15 @@ def score(seed: int, kind: Kind, task: Task, search: Search) -> Scored:
         true_losses(asked.synthetic, asked.schema, _trained(asked, front, points))
         for points in (decision.alone, pooled, decision.best, tried.chosen)
     )
+    relative = [float((each / alone).mean()) for each in others]
     wanted = [frozenset(np.flatnonzero(row).tolist()) for row in decision.wishes]
     truth = [frozenset(map(int, tried.choices[client])) for client in clients]
     return Scored(
-        kind,
-        task,
-        *(float((each / alone).mean()) for each in others),
+        kind=kind,
+        task=task,
+        pooled=relative[0],
+        found=relative[1],
+        exhaustive=relative[2],
         shared_edges=sum(len(one & other) - 1 for one, other in zip(wanted, truth, strict=True)),
         found_edges=sum(map(len, wanted)) - len(clients),
         true_edges=sum(map(len, truth)) - len(clients),

@@ -21,8 +21,9 @@ PENALTIES: Floats = np.logspace(-8, 2, 11)
 _NEAR = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one, when a set has shrunk
 _SMALL = 1e-2
 _MANY = 12
-_MOST_NUMBERS = 2e7  # in the systems of one batch, which bounds memory
+_MOST_NUMBERS = 2e6  # in the systems of one batch, which bounds memory
 _HALVES = 2
+_SHORT = 8  # when a set has shrunk, weights are nearly right: this part of the steps does
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,9 +114,11 @@ class Search:
         On each half of the folds, weights are searched with every strength and judged on the other half. One strength
         for all is chosen, since a client's few rows cannot tell; of equally good ones the weakest.
         """
-        halves = np.arange(trials.front.folds) % _HALVES
         if len(self.strengths) == 1:
             return self.strengths[0]
+        # Of folds that were drawn several times over, the first do: in others, rows would judge that have searched.
+        trials = trials.front.once().trials(trials.target)
+        halves = np.arange(trials.front.folds) % _HALVES
         losses = np.zeros((len(self.strengths), len(trials)))
         pooled = _pooled(face)
         for half in range(_HALVES):
@@ -166,7 +169,7 @@ class Search:
             if last.any():  # the target alone: its penalty is looked for everywhere, as it is what gains are over
                 start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
             leaning = self._leaning(part, face, strength, start.losses)
-            at.put(going, _judged(part, descend(leaning, start, face, self.steps // 4)))
+            at.put(going, _judged(part, descend(leaning, start, face, self.steps // _SHORT)))
             sets.append(members.copy())
             points.append(at.some(everybody))
             models.append(trials.models(at.weights, at.log_penalty))
@@ -175,20 +178,21 @@ class Search:
     def _least_missed(self, trials: Trials, at: Points, members: Booleans, going: Integers) -> Booleans:
         """Return for each of some trials whom to drop (P, N): the one without whom its loss is smallest.
 
-        Of more than `_MANY` collaborators a third is dropped at once, those least missed.
+        Of more than `_MANY` collaborators a half is dropped at once, those with the least weight: to try each would
+        take longer than all the rest.
         """
         candidates = members[going].copy()
         candidates[np.arange(going.size), trials.target[going]] = False
-        rows, others = np.nonzero(candidates)
-        losses = np.full(candidates.shape, np.inf)
+        sizes = candidates.sum(axis=1)
+        losses = np.where(candidates, at.weights[going], np.inf)
+        rows, others = np.nonzero(candidates & (sizes <= _MANY)[:, None])
         for chunk in _chunks(rows.size, trials):
             who = going[rows[chunk]]
             part, face = trials.some(who), members[who]
             face[np.arange(who.size), others[chunk]] = False
             confined = _confined(at.weights[who], face, part.target)
             losses[rows[chunk], others[chunk]] = part.losses(confined, at.log_penalty[who])
-        sizes = candidates.sum(axis=1)
-        drop = np.where(sizes > _MANY, sizes // 3, 1)
+        drop = np.where(sizes > _MANY, sizes // 2, 1)
         rank = losses.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
         dropped: Booleans = rank < drop[:, None]
         return dropped
@@ -262,7 +266,7 @@ def _judged(trials: Trials, points: Points) -> Points:
 
 def _with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
     """Return weights (P, N) with the best of some penalties, whose logarithms are in `logs` (P, M)."""
-    losses = np.stack([trials.losses(weights, each) for each in logs.T])
+    losses = trials.losses_by_penalty(weights, logs)
     best = losses.argmin(axis=0)
     everybody = np.arange(len(trials))
     return Points(weights.copy(), logs[everybody, best], losses[best, everybody])

@@ -22,7 +22,8 @@ from comity.fronts.simplex import Booleans, Floats
 from comity.peels import Equilibrium
 
 Progress = Callable[[int, int], None]
-_MOST_NUMBERS = 4e7  # in the systems of one batch, which bounds memory
+_MOST_NUMBERS = 1e6  # in the systems of one batch, which bounds memory and suits a processor's cache
+_ENOUGH_TO_TELL = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,8 +163,8 @@ def measure(front: QuadraticFront, decision: Decision, search: Search) -> tuple[
 
 
 def choose_strength(front: QuadraticFront, target: Integers, face: Booleans, search: Search) -> float:
-    """Return the strength for these targets; of many, some hundreds evenly taken are enough to tell."""
-    some = np.unique(np.linspace(0, target.size - 1, min(target.size, 200)).astype(np.intp))
+    """Return the strength for these targets; of many, some dozens evenly taken are enough to tell."""
+    some = np.unique(np.linspace(0, target.size - 1, min(target.size, _ENOUGH_TO_TELL)).astype(np.intp))
     return search.strength(front.trials(target[some]), face[some])
 
 
