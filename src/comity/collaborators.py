@@ -23,7 +23,7 @@ _SMALL = 1e-2
 _MANY = 12
 _MOST_NUMBERS = 2e6  # in the systems of one batch, which bounds memory
 _HALVES = 2
-_SHORT = 8  # when a set has shrunk, weights are nearly right: this part of the steps does
+_SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,13 +140,19 @@ class Search:
         small = np.full(len(trials), np.log(_SMALL))
         starts.append(Points(between, small, trials.losses(between, small)))
         leaning = self._leaning(trials, face, strength, np.minimum(starts[0].losses, starts[1].losses))
-        # A quarter of the way shows which start leads furthest; that one is followed to the end.
-        ahead = [descend(leaning, start, face, self.steps // 4) for start in starts]
+        # A part of the way shows which start leads furthest; that one is followed to the end.
+        ahead = [descend(leaning, start, face, self.steps // _SHORT) for start in starts]
         return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps))
 
     def continued(self, trials: Trials, start: Points, face: Booleans) -> Points:
         """Return the best point met on the way downhill from a start."""
         return descend(trials, start, face, self.steps)
+
+    def confined(self, trials: Trials, found: Points, face: Booleans) -> Points:
+        """Return the best point met on a face, going on from what was found on a larger one: quicker than `best`."""
+        weights = _confined(found.weights, face, trials.target)
+        start = _with_best_of(trials, weights, np.clip(found.log_penalty[:, None] + _NEAR, LEAST, MOST))
+        return descend(trials, start, face, self.steps // 4)
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
@@ -178,8 +184,8 @@ class Search:
     def _least_missed(self, trials: Trials, at: Points, members: Booleans, going: Integers) -> Booleans:
         """Return for each of some trials whom to drop (P, N): the one without whom its loss is smallest.
 
-        Of more than `_MANY` collaborators a half is dropped at once, those with the least weight: to try each would
-        take longer than all the rest.
+        Of eight collaborators or more it is a quarter of them. Of more than `_MANY` a half is dropped at once, those
+        with the least weight: to try each would take longer than all the rest.
         """
         candidates = members[going].copy()
         candidates[np.arange(going.size), trials.target[going]] = False
@@ -192,7 +198,7 @@ class Search:
             face[np.arange(who.size), others[chunk]] = False
             confined = _confined(at.weights[who], face, part.target)
             losses[rows[chunk], others[chunk]] = part.losses(confined, at.log_penalty[who])
-        drop = np.where(sizes > _MANY, sizes // 2, 1)
+        drop = np.where(sizes > _MANY, sizes // 2, np.maximum(sizes // 4, 1))
         rank = losses.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
         dropped: Booleans = rank < drop[:, None]
         return dropped

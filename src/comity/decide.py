@@ -24,6 +24,7 @@ from comity.peels import Equilibrium
 Progress = Callable[[int, int], None]
 _MOST_NUMBERS = 1e6  # in the systems of one batch, which bounds memory and suits a processor's cache
 _ENOUGH_TO_TELL = 60
+_FEW_EDGES = 300  # for which a search from all starts is not too much
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,11 +144,15 @@ def measure(front: QuadraticFront, decision: Decision, search: Search) -> tuple[
     ]
     if not asked:
         return ()
-    reduced = _best_on(front, [(i, face) for i, _, face in edges], search, decision.strength)
     whole = _best_on(front, asked, search, decision.strength)
     targets = np.array([i for i, _ in asked])
     trials = front.trials(targets)
     start = whole.better_of(decision.coalition.some(targets))
+    if len(edges) <= _FEW_EDGES:
+        reduced = _best_on(front, [(i, face) for i, _, face in edges], search, decision.strength)
+    else:
+        places = np.searchsorted(targets, [i for i, _, _ in edges])
+        reduced = _confined_to(front, start.some(places), [(i, face) for i, _, face in edges], search)
     for at, (i, _, _) in enumerate(edges):
         place = int(np.searchsorted(targets, i))
         if reduced.losses[at] < start.losses[place]:
@@ -195,6 +200,18 @@ def _best_on(
     for batch in _batches(front, target.size):
         trials = front.trials(target[batch])
         parts.append(search.best(trials, np.stack([face for _, face in asked[batch]]), strength))
+    return Points.joined(parts)
+
+
+def _confined_to(
+    front: QuadraticFront, found: Points, asked: Sequence[tuple[int, NDArray[np.bool_]]], search: Search
+) -> Points:
+    """Return the best points of clients on faces of their own, going on from what was found on larger ones."""
+    target = np.array([i for i, _ in asked])
+    parts = []
+    for batch in _batches(front, target.size):
+        face = np.stack([face for _, face in asked[batch]])
+        parts.append(search.confined(front.trials(target[batch]), found.some(np.arange(target.size)[batch]), face))
     return Points.joined(parts)
 
 
