@@ -7,12 +7,16 @@ classes, however many clients there are.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Event
 
 import numpy as np
 
+from comity.collaborators import Search
 from comity.decide import Decision, Measured, decide, measure
 from comity.descent import Points
 from comity.errors import InputError
@@ -29,6 +33,7 @@ KINDS = ("alone", "coalition", "best")
 _ROUNDS_TO_POOL = 12
 _ROUNDS_TO_FIT = 12
 _LEAST_PENALTY = 1e-6
+_MANY = 50  # clients: with fewer, arrays are so small that threads would only wait for each other
 PENALTIES = np.logspace(-6, 1, 15)
 
 Tell = Callable[[str, int, int], None]
@@ -66,12 +71,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     fitting = _Regression if schema.target.task == "regression" else _Classes
     fit = fitting(federation, schema, split, study.weights == "client", say)
     fronts = fit.fronts()
-    decisions = []
-    for view, front in enumerate(fronts):
-        stage = "finding collaborators" if view == 0 else "judging honestly"
-        stage = stage if view <= split.judges else "resampling"
-        say(stage, view, len(fronts))
-        decisions.append(decide(front, clients, search))
+    decisions = _decide_all(fronts, clients, search, split, say)
     say("measuring for the proof", 0, 1)
     measured = measure(fronts[0], decisions[0], search)
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
@@ -97,6 +97,50 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         resampled=tuple(decisions[1 + split.judges :]),
         warnings=agreement.warnings,
     )
+
+
+def _decide_all(
+    fronts: tuple[QuadraticFront, ...], clients: tuple[str, ...], search: Search, split: Split, say: Tell
+) -> list[Decision]:
+    """Decide in every view; with many clients, in as many views at the same time as there are processors.
+
+    Views know nothing of each other, and with large arrays numpy leaves the interpreter to others while it computes.
+    """
+
+    def stage(view: int) -> str:
+        if view == 0:
+            return "finding collaborators"
+        return "judging honestly" if view <= split.judges else "resampling"
+
+    if len(clients) < _MANY:
+        decisions = []
+        for view, front in enumerate(fronts):
+            say(stage(view), view, len(fronts))
+            decisions.append(decide(front, clients, search))
+        return decisions
+    stop = Event()
+
+    def go_on(done: int, of: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(fronts))) as pool:
+        try:
+            going = [pool.submit(decide, front, clients, search, progress=go_on) for front in fronts]
+            decisions = []
+            for view, each in enumerate(going):
+                say(stage(view), view, len(fronts))
+                decisions.append(each.result())
+        except BaseException:  # such as an interrupt: threads end at their next batch
+            stop.set()
+            for each in going:
+                each.cancel()
+            raise
+    return decisions
+
+
+class _StoppedError(Exception):
+    """What ends a thread whose result nobody waits for any more."""
 
 
 def _agree(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:

@@ -173,7 +173,8 @@ def _sample(
         x = _draw_features(rng, "normal", rows, own.size)
         if task == "classes":
             y = (rng.random(rows) < 1 / (1 + np.exp(-x @ own))).astype(np.float64)
-            y[:2] = 0.0, 1.0  # both classes are there, however few the rows
+            if y.min() == y.max():  # both classes are there, however few the rows
+                y[0] = 1 - y[0]
         else:
             y = x @ own + rng.normal(0, noise, rows)
         drawn.append((x, y))
