@@ -11,6 +11,7 @@ from comity.encoding import encode, predict
 from comity.federation import InProcess
 from comity.fronts.convex import ConvexFront, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
+from comity.learn import PENALTIES, _Classes
 from comity.questions import Describe, Split
 from comity.schema import ColumnSummary, Schema, agree
 
@@ -42,9 +43,10 @@ class Asked:
         return ConvexFront(self.federation, self.schema.to_json(), SPLIT.to_json(), size, 1)
 
     def front(self) -> QuadraticFront:
-        """The front of all rows: exact, or expanded at the model of all rows pooled."""
+        """The front of all rows, as `learn` has it: exact, or expanded where each client's search leads."""
         if self.synthetic.task == "classes":
-            return self.convex.expand(self.convex.pooled(12))[0]
+            fit = _Classes(self.federation, self.schema, SPLIT, False, PENALTIES, lambda stage, done, of: None)
+            return fit.fronts()[0]
         nowhere = np.empty((0, len(self.schema.features) + 1))
         return quadratic_fronts(self.federation, self.schema.to_json(), SPLIT, nowhere, outputs=1, per_client=False)[0]
 

@@ -72,7 +72,7 @@ def score(seed: int, kind: Kind, task: Task, search: Search) -> Scored:
 
 def _trained(asked: Asked, front: QuadraticFront, points: Points) -> Floats:
     """Return the models of all rows; those for classes are trained exactly."""
-    start = front.models(points.weights, points.log_penalty)
+    start = front.models(np.arange(front.clients), points.weights, points.log_penalty)
     if not front.likelihood:
         return start
     penalties = np.maximum(np.exp(points.log_penalty), _LEAST_PENALTY)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from comity.core import Coalition, InputError, check_finite, shown
 
 MOST_CLIENTS = 12
+NOTHING: Mapping[str, float] = MappingProxyType({})
 _SHOWN = 8
 Utility = Callable[[str, Coalition], float]
 
@@ -32,7 +34,13 @@ class Witness:
     now: Mapping[str, float]
     then: Mapping[str, float]
 
-    def holds(self, coalitions: Iterable[Iterable[str]], utility: Utility, tolerance: float = 0.0) -> bool:
+    def holds(
+        self,
+        coalitions: Iterable[Iterable[str]],
+        utility: Utility,
+        tolerance: float = 0.0,
+        forgiven: Mapping[str, float] = NOTHING,
+    ) -> bool:
         """Check by definition that the witness breaks its axiom, asking `utility` afresh."""
         members = frozenset(self.members)
         homes = {i: home for home in map(frozenset, coalitions) for i in members & home}
@@ -41,7 +49,7 @@ class Witness:
         if self.axiom == "inner":
             unharmed = all(utility(i, members) >= utility(i, homes[i]) - tolerance for i in members)
             return unharmed and all(members < home for home in homes.values())
-        return all(utility(i, members) > utility(i, homes[i]) + tolerance for i in members)
+        return all(utility(i, members) > utility(i, homes[i]) + tolerance + forgiven.get(i, 0.0) for i in members)
 
     def __str__(self) -> str:
         them = "{" + ", ".join(self.members) + "}"
@@ -105,14 +113,20 @@ class Table:
         return raised
 
 
-def find_witness(coalitions: Iterable[Iterable[str]], table: Table, tolerance: float = 0.0) -> Witness | None:
+def find_witness(
+    coalitions: Iterable[Iterable[str]],
+    table: Table,
+    tolerance: float = 0.0,
+    forgiven: Mapping[str, float] = NOTHING,
+) -> Witness | None:
     """Try every subset against both axioms and return the first that breaks one, the smallest first; else None."""
     homes = [table.mask(coalition) for coalition in coalitions]
     home_of = [next(home for home in homes if home >> i & 1) for i in range(len(table.clients))]
     now = table.values[np.arange(len(home_of)), home_of]
     outside = np.isnan(table.values)
     unharmed = (outside | (table.values >= now[:, None] - tolerance)).all(axis=0)
-    gaining = (outside | (table.values > now[:, None] + tolerance)).all(axis=0)
+    needed = now + tolerance + np.array([forgiven.get(i, 0.0) for i in table.clients])
+    gaining = (outside | (table.values > needed[:, None])).all(axis=0)
     parts = np.zeros(table.masks.size, np.bool_)
     for home in homes:
         parts |= ((table.masks & ~home) == 0) & (table.masks != home)

@@ -25,7 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from comity.axioms import Table, Utility, Witness, find_witness
+from comity.axioms import NOTHING, Table, Utility, Witness, find_witness
 from comity.core import Coalition, Game, InputError, check_coalition, check_finite, check_names, shown, unknown_client
 from comity.proof import InnerInequality, OuterInequality, Values, check_inner, check_outer
 
@@ -68,6 +68,7 @@ class Certificate:
     by_peels: bool
     notes: tuple[str, ...]
     tolerance: float
+    forgiven: Mapping[str, float]
     evaluations: int
     exhaustive: bool
 
@@ -85,7 +86,8 @@ class Certificate:
             return f"undecided: {self.notes[0]}"
         smallest = min((inequality.margin for inequality in self.inner), default=None)
         cost = "" if smallest is None else f"; losing a collaborator costs at least {smallest:.6g}"
-        return f"proved: nobody gains by leaving ({counted} hold{tried}){cost}"
+        gains = "gains significantly" if any(self.forgiven.values()) else "gains"
+        return f"proved: nobody {gains} by leaving ({counted} hold{tried}){cost}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, for JSON; sets are sorted."""
@@ -94,6 +96,7 @@ class Certificate:
             "by_peels": self.by_peels,
             "exhaustive": self.exhaustive,
             "tolerance": self.tolerance,
+            "forgiven": dict(self.forgiven),
             "evaluations": self.evaluations,
             "order": [sorted(coalition) for coalition in self.order],
             "outer": [
@@ -123,12 +126,15 @@ def certify(
     utility: Utility | Game,
     *,
     tolerance: float = 0.0,
+    forgiven: Mapping[str, float] = NOTHING,
     exhaustive: bool = False,
 ) -> Certificate:
     """Prove that a partition is a collaboration equilibrium, or refute it with a witness.
 
     `utility` is ``utility(client, coalition)``, the maximal utility that the client can achieve with the coalition, or
-    a `Game`. Differences up to `tolerance` count as none. `exhaustive` also tries every subset (at most 12 clients).
+    a `Game`. Differences up to `tolerance` count as none. Where utilities are estimates, `forgiven` may say how much a
+    client's gain must exceed to be one at all, some standard errors for example; losses are not forgiven.
+    `exhaustive` also tries every subset (at most 12 clients).
 
     The verdict is *proved*; *refuted*, with a witness that has been checked by definition; or *undecided*, if `utility`
     turns out not to be maximal (more clients made a utility smaller), since then nothing follows from a few values.
@@ -149,6 +155,9 @@ def certify(
         raise InputError(f"the tolerance is {tolerance}; it must be 0 or more")
     if not isinstance(utility, Game) and not callable(utility):
         raise InputError(f"the utility must be a Game or a function of client and coalition, not {shown(utility)}")
+    for client, amount in forgiven.items():
+        if check_finite(amount, f"what is forgiven {shown(client)}") < 0:
+            raise InputError(f"what is forgiven {shown(client)} is {amount}; it must be 0 or more")
     claimed = partition.collaborators_of if isinstance(partition, Partitioned) else None
     coalitions = check_partition(
         partition.coalitions if isinstance(partition, Partitioned) else partition,
@@ -165,7 +174,7 @@ def certify(
         if table.raised:
             notes.append(f"the utility is not maximal ({table.raised}); the largest over all subsets was taken")
 
-    values = Values(utility, {i: frozenset(home) for home in coalitions for i in home}, tolerance)
+    values = Values(utility, {i: frozenset(home) for home in coalitions for i in home}, tolerance, forgiven)
     outer, order, rival = check_outer(coalitions, values)
     inner, deserters, tied = check_inner(coalitions, values, claimed)
     notes += tied
@@ -175,7 +184,7 @@ def certify(
     found = {(witness.axiom, witness.members): witness for witness in (*deserters, rival) if witness}
     witnesses = list(found.values())
     if table is not None:
-        tried = find_witness(coalitions, table, tolerance)
+        tried = find_witness(coalitions, table, tolerance, forgiven)
         witnesses = [tried] if tried else []
     if values.contradiction:
         verdict, witnesses = Verdict.UNDECIDED, []
@@ -183,7 +192,7 @@ def certify(
     else:
         verdict = Verdict.REFUTED if witnesses else Verdict.PROVED
     for witness in witnesses:
-        if not witness.holds(coalitions, utility, tolerance):
+        if not witness.holds(coalitions, utility, tolerance, forgiven):
             raise InputError(f"the utility gives different values when asked twice; it must be a function ({witness})")
     return Certificate(
         coalitions=tuple(map(frozenset, coalitions)),
@@ -195,6 +204,7 @@ def certify(
         by_peels=verdict is Verdict.PROVED and whole and all(len(i.without) == 1 for i in inner),
         notes=tuple(notes),
         tolerance=float(tolerance),
+        forgiven=dict(forgiven),
         evaluations=values.count if table is None else int((~np.isnan(table.values)).sum()),
         exhaustive=exhaustive,
     )

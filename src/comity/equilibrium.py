@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -85,6 +85,28 @@ def find_equilibrium(
             "find_equilibrium needs a BenefitGraph, a Game, or clients and collaborators_of(client, remaining)"
         )
     return _ask_and_peel(check_names(clients), _one_by_one(collaborators_of), None)
+
+
+def replay_peels(told: Mapping[str, Any]) -> Equilibrium:
+    """Peel again by the wishes that ``Equilibrium.to_dict`` told, and check that the same coalitions come out.
+
+    >>> found = find_equilibrium(BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]}))
+    >>> replay_peels(found.to_dict())
+    Equilibrium({a, b}, {c})
+    """
+    wishes: dict[int, Mapping[str, Iterable[str]]] = {}
+    remaining = len(told["clients"])
+    for peel in told["peels"]:
+        wishes[remaining] = peel["wishes"]  # how many remain tells the peel
+        remaining -= sum(len(left) for left in peel["left"])
+
+    def answer(asked: tuple[str, ...], remaining: Coalition) -> dict[str, Iterable[str]]:
+        return {client: wishes.get(len(remaining), {}).get(client, ()) for client in asked}
+
+    found = find_equilibrium(told["clients"], collaborators_of_many=answer)
+    if found.to_dict() != dict(told):
+        raise InputError("the coalitions are not those that follow from the wishes")
+    return found
 
 
 def stable_coalitions(graph: BenefitGraph) -> tuple[Coalition, ...]:

@@ -30,3 +30,7 @@ class MissingDependencyError(ComityError, ImportError):
 
 class RefusedError(ComityError):
     """A client refuses a question: its policy forbids it."""
+
+
+class ComityWarning(UserWarning):
+    """Something had to be decided that the user may want to know, such as a column that was left out."""

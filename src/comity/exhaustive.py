@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from comity.collaborators import Candidates, Search
+from comity.collaborators import Candidates, Search, take_exact
 from comity.core import Coalition, Game
 from comity.descent import Points
 from comity.equilibrium import find_equilibrium
@@ -92,8 +92,8 @@ def exhaust(front: QuadraticFront, clients: Sequence[str], search: Search, weigh
     in training on all of them, and only the penalty is chosen.
 
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(3, 4, 3, 2))  # three clients with four folds of three rows
-    >>> y = x @ [1.0, -1.0] + rng.normal(size=(3, 4, 3))
+    >>> x = rng.normal(size=(3, 4, 3, 8))  # three clients with four folds of three rows of eight features
+    >>> y = x.sum(axis=3) + rng.normal(size=(3, 4, 3))
     >>> y[2] = -y[2]  # the third is of another kind
     >>> gram, cross = np.einsum("ikna,iknb->ikab", x, x), np.einsum("ikna,ikn->ika", x, y)
     >>> front = QuadraticFront(gram, cross, (y * y).sum(axis=2), np.full((3, 4), 3.0))
@@ -128,6 +128,7 @@ def exhaust(front: QuadraticFront, clients: Sequence[str], search: Search, weigh
             points = search.best(trials, face, strength)
         else:
             points = search.with_best_penalty(trials, face / face.sum(axis=1, keepdims=True))
+        take_exact(trials, points, face)
         parts.append(points)
         models.append(trials.models(points.weights, points.log_penalty))
     stages = np.arange(target.size).reshape(len(sets), count)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from comity.axioms import Utility, Witness
+from comity.axioms import NOTHING, Utility, Witness
 from comity.core import Coalition, check_finite, shown
 
 Stays = Callable[[str, Coalition], bool]
@@ -30,7 +30,7 @@ class OuterInequality:
 
     @property
     def margin(self) -> float:
-        """How far the inequality is from failing; 0 says that the coalition gives all there is to get."""
+        """What the coalition gives beyond what there is to get, without what is forgiven; 0 says that it gives all."""
         return self.utility - self.best
 
 
@@ -52,11 +52,18 @@ class InnerInequality:
 class Values:
     """The utility, asked once for each set, checked to be finite and, where that shows, to be maximal."""
 
-    def __init__(self, utility: Utility, homes: Mapping[str, Coalition], tolerance: float) -> None:
+    def __init__(
+        self,
+        utility: Utility,
+        homes: Mapping[str, Coalition],
+        tolerance: float,
+        forgiven: Mapping[str, float] = NOTHING,
+    ) -> None:
         self.utility = utility
         self.homes = homes
         self.everybody = frozenset(homes)
         self.tolerance = tolerance
+        self.forgiven = forgiven
         self.contradiction: str | None = None
         self._known: dict[tuple[str, Coalition], float] = {}
 
@@ -80,7 +87,7 @@ class Values:
 
     def gains(self, client: str, coalition: Coalition) -> bool:
         """Tell whether a client is better off with a coalition than in its own."""
-        return self(client, coalition) > self.home(client) + self.tolerance
+        return self(client, coalition) > self.home(client) + self.tolerance + self.forgiven.get(client, 0.0)
 
     def loses(self, client: str, coalition: Coalition) -> bool:
         """Tell whether a client is worse off with a coalition than in its own."""

@@ -116,9 +116,10 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A schema, and what had to be decided on the way, in words for the user."""
+    """A schema, the columns that are of no use, and what had to be decided on the way, in words for the user."""
 
     schema: Schema
+    left_out: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
@@ -158,7 +159,10 @@ def agree(
     if len(target_summaries) < len(clients):
         absent = next(client for client in clients if client not in target_summaries)
         raise InputError(f"client {absent!r} has no column {target!r}, which is to be predicted")
-    return Agreement(Schema(tuple(columns), _agree_on_target(target, target_summaries, task)), tuple(warnings))
+    used = {column.name for column in columns} | {target, *exclude}
+    left_out = tuple(name for name in names if name not in used)
+    schema = Schema(tuple(columns), _agree_on_target(target, target_summaries, task))
+    return Agreement(schema, left_out, tuple(warnings))
 
 
 def _agree_on(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -19,6 +20,7 @@ Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
 _MANY = 100  # clients: with more, one repetition and five judges do
 _FEWEST_FOLDS = 2
+_LEAST, _MOST = 1e-9, 1e3  # penalties
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class Study:
     penalties, `repeats` times over; `judges` parts judge honestly what was chosen on the rest; both follow from the
     number of clients unless told. `confidence` is how many standard errors a gain must have to count. `weights` are
     per sample, or per client as in the paper; `rule` is the smallest set that is nearly as good, or the paper's clipped
-    weights. `resamples` of the rows say how sure each edge is.
+    weights. `resamples` of the rows say how sure each edge is. `client` is the column that says whose a row is, where
+    rows come in one table. `penalty` fixes the ridge penalty of all models instead of letting the folds choose it.
 
     >>> Study("died").split(clients=8).judges
     10
@@ -47,6 +50,8 @@ class Study:
     rule: Rule = "smallest"
     resamples: int = 0
     seed: int = 0
+    client: str | None = None
+    penalty: float | None = None
 
     def __post_init__(self) -> None:
         _check_choice("task", self.task, (None, *get_args(Task)))
@@ -59,15 +64,17 @@ class Study:
                 _check_whole(name, getattr(self, name), 1 if name == "repeats" else _FEWEST_FOLDS)
         _check_whole("resamples", self.resamples, 0)
         _check_whole("seed", self.seed, 0)
-        if (
-            isinstance(self.confidence, bool)
-            or not isinstance(self.confidence, int | float)
-            or not (0 <= self.confidence < float("inf"))
-        ):
+        confidence: object = self.confidence
+        if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence < math.inf:
             raise InputError(f"confidence is {self.confidence!r}; it must be a number of standard errors, 0 or more")
-        if not isinstance(self.target, str) or not self.target:
+        penalty: object = self.penalty
+        if penalty is not None and (not isinstance(penalty, int | float) or not _LEAST <= penalty <= _MOST):
+            raise InputError(f"penalty is {penalty!r}; it must be a number from {_LEAST:g} to {_MOST:g}")
+        target: object = self.target
+        if not isinstance(target, str) or not target:
             raise InputError(f"the target is {self.target!r}; it must be the name of a column")
-        if isinstance(self.exclude, str) or not all(isinstance(name, str) for name in self.exclude):
+        exclude: Any = self.exclude
+        if not isinstance(exclude, list | tuple) or not all(isinstance(name, str) for name in exclude):
             raise InputError(f"exclude is {self.exclude!r}; it must be a list of names of columns")
         object.__setattr__(self, "exclude", tuple(self.exclude))
         if self.metric and self.task and METRICS[self.metric].task != self.task:
@@ -90,18 +97,24 @@ class Study:
             standard_errors=self.confidence,
             standard_errors_to_join=self.confidence,
             clip_rule=ClipRule() if self.rule == "clip" else None,
+            penalty=self.penalty,
         )
 
     @classmethod
-    def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the study of some settings, having checked their names."""
+    def check_names(cls, settings: Mapping[str, Any]) -> None:
+        """Check that there are settings of these names."""
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
                 raise InputError(f"there is no setting {name!r}{hint}")
-        if "target" not in settings:
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the study of some settings, having checked their names."""
+        cls.check_names(settings)
+        if not settings.get("target"):
             raise InputError("the study says no target: which column is to be predicted?")
         return cls(**settings)
 

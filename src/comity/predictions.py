@@ -1,0 +1,76 @@
+"""Predicting new rows with the models of a result. With `client`, `encoding` and `tables`, code that sees rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from comity.core import shown
+from comity.encoding import encode, level_of
+from comity.encoding import predict as apply
+from comity.errors import InputError, UnknownClientError
+from comity.schema import CategoryColumn, Schema
+
+if TYPE_CHECKING:
+    from comity.result import Result
+
+_SHOWN = 5
+
+
+def predict(result: Result, rows: pd.DataFrame, kind: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Predict rows, each with its client's model; return a frame with a row for each, and what had to be decided."""
+    column = result.study.client or "client"
+    names = [level_of(name) for name in rows.columns]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise InputError(f"there are two columns {double[0]!r}; give every column one name")
+    rows = rows.set_axis(names, axis=1)
+    if column not in names:
+        raise InputError(f"there is no column {column!r}, which says whose each row is")
+    owners = rows[column].map(level_of, na_action="ignore")
+    if owners.isna().any():
+        raise InputError(f"{int(owners.isna().sum())} rows have no value in {column!r}, which says whose each row is")
+    unknown = sorted(set(owners) - set(result.clients))
+    if unknown:
+        known = ", ".join(map(str, result.clients[:_SHOWN])) + (" …" if len(result.clients) > _SHOWN else "")
+        raise UnknownClientError(f"there is no model for client {shown(unknown[0])}; there are models for {known}")
+    notes = _notes(result, names, rows)
+    features = encode(rows, result.schema)
+    target = result.schema.target
+    places = np.array([result.clients.index(owner) for owner in owners], np.intp)
+    outcome = np.zeros((len(rows), max(len(target.classes), 1)))
+    for place in np.unique(places).tolist():
+        here = places == place
+        predicted = apply(features[here], target, result.models[kind][place])
+        outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
+    frame = pd.DataFrame({"client": owners.to_numpy(object)}, index=rows.index)
+    if not target.classes:
+        frame["prediction"] = outcome[:, 0]
+        return frame, notes
+    frame["prediction"] = np.array(target.classes, object)[outcome.argmax(axis=1)]
+    for place, name in enumerate(target.classes):
+        frame[f"p_{name}"] = outcome[:, place]
+    return frame, notes
+
+
+def _notes(result: Result, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return in words what in the new rows the models do not know."""
+    schema: Schema = result.schema
+    known = {column.name for column in schema.columns} | {result.study.client or "client", schema.target.name}
+    known |= {*result.study.exclude, *result.left_out}
+    notes = []
+    if extra := [name for name in names if name not in known]:
+        notes.append(f"columns that the models do not know are ignored: {', '.join(map(repr, extra[:_SHOWN]))}")
+    for column in schema.columns:
+        if not isinstance(column, CategoryColumn) or column.name not in names:
+            continue
+        present = rows[column.name].dropna().map(level_of)
+        if unseen := sorted(set(present) - set(column.levels)):
+            count = int(present.isin(unseen).sum())
+            notes.append(
+                f"column {column.name!r} has values in {count} rows that no client had "
+                f"({', '.join(map(repr, unseen[:_SHOWN]))}); they are taken for none of its levels"
+            )
+    return tuple(notes)

@@ -1,0 +1,159 @@
+"""The proof of a decision: every utility that the certificate asks for is measured by the search, on its own face.
+
+The utility of a client with a coalition is the best cross-fitted loss on that face of the simplex, with a minus. A
+larger face holds the smaller ones, so what was found on one of them counts too. Estimates have errors: a gain within
+so many standard errors as a client needs to join counts as none, and so does what the search forgave when it took the
+smallest set that is nearly as good; no loss is forgiven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from comity.certificate import Certificate, certify
+from comity.collaborators import Search
+from comity.core import Coalition, Game
+from comity.decide import Decision, Measured, batches, best_on, confined_on
+from comity.descent import Points
+from comity.fronts.quadratic import QuadraticFront
+from comity.fronts.simplex import Floats
+
+Wanted = tuple[int, frozenset[int]]
+_TIMES = 6
+_FEW = 300  # sets to measure, for which a search from all starts is not too much
+
+
+def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Game, Certificate]:
+    """Measure what the certificate needs, and return the utilities measured, as a game, and the certificate."""
+    measured = list(decision.measured)
+    position = {client: place for place, client in enumerate(decision.clients)}
+    wanted = _expected(decision)
+    for _ in range(_TIMES):
+        measured += _measure(front, sorted(wanted, key=_order), measured, search, decision.strength)
+        game = as_game(decision.clients, measured)
+        errors = np.maximum(decision.tolerance, search.standard_errors_to_join * _errors(front, decision, measured))
+        forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
+        known = {(each.client, each.members) for each in measured}
+        wanted = set()
+
+        def utility(
+            client: str, coalition: Coalition, game: Game = game, known: set[Wanted] = known, ask: set[Wanted] = wanted
+        ) -> float:
+            asked = position[client], frozenset(position[other] for other in coalition)
+            if asked not in known:
+                ask.add(asked)
+            return game.maximal_utility(client, coalition)
+
+        certificate = certify(decision.equilibrium, utility, forgiven=forgiven)
+        if not wanted:
+            break
+    return game, certificate
+
+
+def as_game(clients: Sequence[str], measured: Iterable[Measured]) -> Game:
+    """Return all that was measured as a game: utilities are losses with a minus."""
+    best: dict[Wanted, float] = {}
+    for each in measured:
+        key = each.client, each.members
+        best[key] = min(each.loss, best.get(key, np.inf))
+    ordered = sorted(best.items(), key=lambda item: _order(item[0]))
+    return Game((clients[i], [clients[j] for j in sorted(members)], -loss) for (i, members), loss in ordered)
+
+
+def _expected(decision: Decision) -> set[Wanted]:
+    """Return the sets that the certificate will ask for, as far as they can be foretold.
+
+    Of each client: those who leave with it or later; its coalition; and this without each of its collaborators.
+    """
+    numbers = np.asarray(decision.equilibrium.numbers)
+    expected: set[Wanted] = set()
+    for i, number in enumerate(numbers.tolist()):
+        home = frozenset(np.flatnonzero(numbers == number).tolist())
+        expected |= {(i, home), (i, frozenset(np.flatnonzero(numbers >= number).tolist()))}
+        expected |= {(i, home - {j}) for j in np.flatnonzero(decision.sets[i]).tolist() if j != i}
+    return expected
+
+
+def _measure(
+    front: QuadraticFront, wanted: Sequence[Wanted], known: Sequence[Measured], search: Search, strength: float
+) -> list[Measured]:
+    """Measure clients on faces; where a smaller face did better, the search goes on from what was found there."""
+    done = {(each.client, each.members) for each in known}
+    best: dict[int, list[Measured]] = {}
+    for each in known:
+        best.setdefault(each.client, []).append(each)
+    asked = [each for each in wanted if each not in done]
+    if not asked:
+        return []
+    faces = np.zeros((len(asked), front.clients), np.bool_)
+    for row, (_, members) in enumerate(asked):
+        faces[row, list(members)] = True
+    places_asked = [(i, face) for (i, _), face in zip(asked, faces, strict=True)]
+    if len(asked) <= _FEW or not all(i in best for i, _ in asked):
+        found = best_on(front, places_asked, search, strength)
+    else:  # to begin from every start would take longer than the decision did
+        found = confined_on(front, _points([min(best[i], key=_loss) for i, _ in asked]), places_asked, search)
+    results: list[Measured] = []
+    behind: list[tuple[int, Measured]] = []
+    for place, (i, members) in enumerate(asked):
+        here = Measured.at(i, members, found, place)
+        inside = [each for each in best.setdefault(i, []) if each.members <= members]
+        leader = min(inside, key=lambda each: each.loss, default=here)
+        results.append(here)
+        best[i].append(here)
+        if leader.loss < here.loss:
+            behind.append((place, leader))
+    if behind:
+        places = np.array([place for place, _ in behind])
+        start = _points([leader for _, leader in behind])
+        trials = front.trials(np.array([asked[place][0] for place in places]))
+        again = search.continued(trials, start, faces[places])
+        for row, place in enumerate(places.tolist()):
+            i, members = asked[place]
+            results[place] = Measured.at(i, members, again, row)
+    return results
+
+
+def _errors(front: QuadraticFront, decision: Decision, measured: Sequence[Measured]) -> Floats:
+    """Return for each client the standard error (N,) of what it would gain from all who leave with or after it."""
+    numbers = np.asarray(decision.equilibrium.numbers)
+    of_client: dict[int, list[Measured]] = {}
+    for each in measured:
+        of_client.setdefault(each.client, []).append(each)
+
+    def best_of(i: int, among: frozenset[int]) -> Measured:
+        return min((each for each in of_client[i] if each.members <= among), key=lambda each: each.loss)
+
+    pairs = [
+        [best_of(i, frozenset(np.flatnonzero(present).tolist())) for present in (numbers == number, numbers >= number)]
+        for i, number in enumerate(numbers.tolist())
+    ]
+    errors = np.empty(len(pairs))
+    for batch in batches(front, len(pairs)):
+        part = pairs[batch]
+        trials = front.trials(np.arange(len(pairs))[batch])
+        home, outside = (
+            trials.models(np.stack([m.weights for m in side]), np.array([m.log_penalty for m in side]))
+            for side in zip(*part, strict=True)
+        )
+        errors[batch] = trials.standard_error(home, outside)
+    return errors
+
+
+def _points(measured: Sequence[Measured]) -> Points:
+    return Points(
+        np.stack([each.weights for each in measured]),
+        np.array([each.log_penalty for each in measured]),
+        np.array([each.loss for each in measured]),
+    )
+
+
+def _loss(measured: Measured) -> float:
+    return measured.loss
+
+
+def _order(wanted: Wanted) -> tuple[int, int, list[int]]:
+    i, members = wanted
+    return i, len(members), sorted(members)

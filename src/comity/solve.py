@@ -1,0 +1,108 @@
+"""The whole way, wired once: from tables or a federation to a `Result`."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from comity.errors import ComityWarning, InputError
+from comity.federation import Federation, InProcess
+from comity.learn import Learned, Tell, learn
+from comity.result import KINDS, Confidence, Figure, Result, Standing
+from comity.study import Study
+
+if TYPE_CHECKING:
+    from comity.tables.clients import Source
+
+
+def solve(source: Source | Federation, client: str | None = None, target: str | None = None, **settings: Any) -> Result:
+    """Find out who should train with whom: coalitions that nobody wants to leave, the models, and the proof.
+
+    `source` is a table (a DataFrame, or a CSV or Parquet file) with a column `client` that says whose each row is; one
+    table for each client (a mapping by name, or a directory); or a `Federation`. `target` is the column to
+    predict; the other `settings` are those of a `Study`.
+
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> rows = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+    >>> rows["site"] = np.repeat(["North", "South", "West"], 40)
+    >>> rows["y"] = rows["a"] * np.where(rows["site"] == "West", -1, 1) + rows["b"] + rng.normal(size=120) * 0.3
+    >>> solve(rows, client="site", target="y").coalitions == ({"North", "South"}, {"West"})
+    True
+    """
+    if target is None:
+        raise InputError("say which column is to be predicted: target=")
+    result = run(open_source(source, client, settings), Study(target, client=client, **_checked(settings)))
+    for note in result.warnings:
+        warnings.warn(note, ComityWarning, stacklevel=2)
+    return result
+
+
+def open_source(source: Any, client: str | None, settings: Any) -> tuple[Federation, tuple[str, ...]]:
+    """Return the federation of a source, and what to warn of."""
+    if isinstance(source, Federation):
+        return source, ()
+    from comity.tables import read_clients, warnings_about
+
+    clients = read_clients(source, client, exclude=settings.get("exclude", ()))
+    return InProcess(clients), tuple(warnings_about(clients))
+
+
+def run(opened: tuple[Federation, tuple[str, ...]], study: Study, tell: Tell | None = None) -> Result:
+    """Run a study on a federation."""
+    federation, warned = opened
+    learned = learn(federation, study, tell)
+    decision = learned.decision
+    points = {"alone": decision.alone, "coalition": decision.coalition, "best": decision.best}
+    undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values).any()]
+    notes = [f"the {learned.metric} of client {client!r} cannot be said on its rows" for client in undefined]
+    return Result(
+        study=study,
+        schema=learned.schema,
+        metric=learned.metric,
+        split=learned.split,
+        equilibrium=decision.equilibrium,
+        graph=decision.graph,
+        utilities={client: _standing(learned, client) for client in federation.clients},
+        game=learned.game,
+        certificate=learned.certificate,
+        weights={kind: points[kind].weights for kind in KINDS},
+        penalties={kind: learned.penalties[number] for number, kind in enumerate(KINDS)},
+        models={kind: learned.models[number] for number, kind in enumerate(KINDS)},
+        confidence=_confidence(learned),
+        traffic=asdict(federation.traffic),
+        left_out=learned.left_out,
+        warnings=(*warned, *learned.warnings, *notes),
+    )
+
+
+def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+    Study.check_names(settings)
+    return settings
+
+
+def _standing(learned: Learned, client: str) -> Standing:
+    each = learned.evaluations[client]
+    alone, coalition, best = (Figure(float(v), float(e)) for v, e in zip(each.values, each.errors, strict=True))
+    _, gain, at_best = (Figure(float(v), float(e)) for v, e in zip(each.gains, each.gain_errors, strict=True))
+    return Standing(learned.rows[client], alone, coalition, best, gain, at_best)
+
+
+def _confidence(learned: Learned) -> Confidence | None:
+    """Return how often edges and coalitions were found in resamples."""
+    if not learned.resampled:
+        return None
+    count = len(learned.resampled)
+    clients = learned.decision.clients
+    coalitions = set(learned.decision.equilibrium.coalitions)
+    same = sum(set(each.equilibrium.coalitions) == coalitions for each in learned.resampled)
+    edges: Counter[tuple[str, str]] = Counter()
+    for decision in (learned.decision, *learned.resampled):
+        found = np.argwhere(decision.wishes & ~np.eye(len(clients), dtype=np.bool_)).tolist()
+        edges.update({(clients[j], clients[i]): decision is not learned.decision for i, j in found})
+    ordered = sorted(edges.items(), key=lambda item: (clients.index(item[0][1]), clients.index(item[0][0])))
+    return Confidence(count, same / count, {edge: times / count for edge, times in ordered})
