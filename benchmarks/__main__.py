@@ -7,9 +7,16 @@ import sys
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import equilibrium  # noqa: E402 (the thread counts must be set before numpy is loaded)
+# The thread counts must be set before numpy is loaded.
+from benchmarks import equilibrium, honest, planted, speed, truth  # noqa: E402
 
-BENCHMARKS = {"equilibrium": equilibrium.main}
+BENCHMARKS = {
+    "equilibrium": equilibrium.main,
+    "truth": truth.main,
+    "planted": planted.main,
+    "honest": honest.main,
+    "speed": speed.main,
+}
 
 
 def main() -> None:

@@ -1,10 +1,11 @@
-"""Planted federations: rows whose truth is known."""
+"""Planted federations as fronts, without clients."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from comity.datasets import synthetic
 from comity.fronts import QuadraticFront
 
 Floats = NDArray[np.float64]
@@ -38,13 +39,5 @@ def moments(x: Floats, y: Floats, folds: int, rng: np.random.Generator) -> tuple
 
 
 def two_groups(seed: int, dim: int, rows: int, spread: float, noise: float) -> Planted:
-    """The paper's generator (Section 5.1): clients 0, 1, 2 share a truth up to `spread`, and 3, 4, 5 its negative."""
-    rng = np.random.default_rng(seed)
-    shared = rng.uniform(0, 1, dim)
-    drawn, truth = [], []
-    for client in range(6):
-        own = (1 if client < 3 else -1) * (shared + rng.normal(0, spread, dim))
-        x = rng.uniform(-1, 1, (rows, dim))
-        drawn.append((x, x @ own + rng.normal(0, noise, rows)))
-        truth.append(own)
-    return Planted(drawn, np.array(truth), noise)
+    drawn = synthetic.two_groups(seed, dim, rows, spread, noise)
+    return Planted(list(drawn.rows), drawn.truth, noise)

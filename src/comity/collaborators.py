@@ -21,33 +21,35 @@ PENALTIES: Floats = np.logspace(-8, 2, 11)
 _NEAR = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one, when a set has shrunk
 _SMALL = 1e-2
 _MANY = 12
-_MOST_NUMBERS = 2e7  # in the systems of one batch, which bounds memory
+_MOST_NUMBERS = 2e6  # in the systems of one batch, which bounds memory
 _HALVES = 2
+_SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Paths:
-    """For each of P targets, shrinking sets of collaborators: from what the search found down to the target alone.
+class Candidates:
+    """For each of P targets, M sets of collaborators to choose among, one of which is the target alone.
 
-    `sets` (M, P, N), `points` M times, and the fold models `models` (M, P, K, d) of every stage. A target whose
-    set is exhausted stays alone for the rest.
+    `sets` (M, P, N), their `points` (M, P of each) and fold models `models` (M, P, K, d). On a path, sets shrink from
+    what the search found down to the target alone; a target whose set is exhausted stays alone for the rest.
     """
 
     sets: Booleans
-    points: tuple[Points, ...]
+    points: Points
     models: Floats
 
     @property
     def losses(self) -> Floats:
         """The losses of every stage (M, P)."""
-        return np.stack([points.losses for points in self.points])
+        return self.points.losses
+
+    def some(self, stages: Integers, targets: Integers) -> Candidates:
+        """Return some of the sets, by stage (M', P'), of some of the targets (P',)."""
+        return Candidates(self.sets[stages, targets], self.points.at(stages, targets), self.models[stages, targets])
 
     def at(self, stages: Integers) -> Points:
-        """Return each path's point at its own stage (P,)."""
-        weights = np.stack([points.weights for points in self.points])
-        penalties = np.stack([points.log_penalty for points in self.points])
-        everybody = np.arange(stages.size)
-        return Points(weights[stages, everybody], penalties[stages, everybody], self.losses[stages, everybody])
+        """Return each target's point at its own stage (P,)."""
+        return self.points.at(stages, np.arange(stages.size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +114,7 @@ class Search:
         everybody = np.arange(len(trials))
         stages, tolerance = self.choose(trials, paths)
         best = paths.at(paths.losses.argmin(axis=0))
-        return Choices(paths.sets[stages, everybody], paths.at(stages), best, paths.points[-1], tolerance)
+        return Choices(paths.sets[stages, everybody], paths.at(stages), best, paths.points.some(-1), tolerance)
 
     def strength(self, trials: Trials, face: Booleans) -> float:
         """Return how strongly weights should lean towards pooled ones, the same for all trials.
@@ -123,6 +125,8 @@ class Search:
         """
         if len(self.strengths) == 1:
             return self.strengths[0]
+        # Of folds that were drawn several times over, the first do: in others, rows would judge that have searched.
+        trials = trials.front.once().trials(trials.target)
         halves = np.arange(trials.front.folds) % _HALVES
         shape = (len(self.strengths), len(trials))
         losses, models = np.zeros(shape), []
@@ -158,13 +162,20 @@ class Search:
         small = np.full(len(trials), np.clip(np.log(_SMALL), *self.bounds(trials)))
         starts.append(Points(between, small, trials.losses(between, small)))
         leaning = self._leaning(trials, face, strength, np.minimum(starts[0].losses, starts[1].losses))
-        # A quarter of the way shows which start leads furthest; that one is followed to the end.
-        ahead = [descend(leaning, start, face, self.steps // 4, self.bounds(trials)) for start in starts]
+        # A part of the way shows which start leads furthest; that one is followed to the end.
+        ahead = [descend(leaning, start, face, self.steps // _SHORT, self.bounds(trials)) for start in starts]
         return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps, self.bounds(trials)))
 
     def continued(self, trials: Trials, start: Points, face: Booleans) -> Points:
         """Return the best point met on the way downhill from a start."""
         return descend(trials, start, face, self.steps, self.bounds(trials))
+
+    def confined(self, trials: Trials, found: Points, face: Booleans) -> Points:
+        """Return the best point met on a face, going on from what was found on a larger one: quicker than `best`."""
+        weights = _confined(found.weights, face, trials.target)
+        bounds = self.bounds(trials)
+        start = _with_best_of(trials, weights, _clipped(found.log_penalty[:, None] + _NEAR, bounds))
+        return descend(trials, start, face, self.steps // 4, bounds)
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
@@ -172,13 +183,13 @@ class Search:
         logs = _clipped(logs, self.bounds(trials))
         return _with_best_of(trials, weights, logs)
 
-    def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Paths:
+    def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Candidates:
         """Return every trial's path from the set found down to the target alone, the least missed dropped first."""
         everybody = np.arange(len(trials))
         members = found.weights > 0
         members[everybody, trials.target] = True
         at = found.some(everybody)
-        _take_exact(trials, at, members)
+        take_exact(trials, at, members)
         sets, points, models = [members.copy()], [at.some(everybody)], [trials.models(at.weights, at.log_penalty)]
         while (going := np.flatnonzero(members.sum(axis=1) > 1)).size:
             members[going] &= ~self._least_missed(trials, at, members, going)
@@ -189,63 +200,66 @@ class Search:
             if last.any():  # the target alone: its penalty is looked for everywhere, as it is what gains are over
                 start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
             leaning = self._leaning(part, face, strength, start.losses)
-            at.put(going, _judged(part, descend(leaning, start, face, self.steps // 4, self.bounds(part))))
-            _take_exact(trials, at, members)
+            at.put(going, _judged(part, descend(leaning, start, face, self.steps // _SHORT, self.bounds(part))))
+            take_exact(trials, at, members)
             sets.append(members.copy())
             points.append(at.some(everybody))
             models.append(trials.models(at.weights, at.log_penalty))
-        return Paths(np.stack(sets), tuple(points), np.stack(models))
+        return Candidates(np.stack(sets), Points.stacked(points), np.stack(models))
 
     def _least_missed(self, trials: Trials, at: Points, members: Booleans, going: Integers) -> Booleans:
         """Return for each of some trials whom to drop (P, N): the one without whom its loss is smallest.
 
-        Of more than `_MANY` collaborators a third is dropped at once, those least missed.
+        Of eight collaborators or more it is a quarter of them. Of more than `_MANY` a half is dropped at once, those
+        with the least weight: to try each would take longer than all the rest.
         """
         candidates = members[going].copy()
         candidates[np.arange(going.size), trials.target[going]] = False
-        rows, others = np.nonzero(candidates)
-        losses = np.full(candidates.shape, np.inf)
+        sizes = candidates.sum(axis=1)
+        losses = np.where(candidates, at.weights[going], np.inf)
+        rows, others = np.nonzero(candidates & (sizes <= _MANY)[:, None])
         for chunk in _chunks(rows.size, trials):
             who = going[rows[chunk]]
             part, face = trials.some(who), members[who]
             face[np.arange(who.size), others[chunk]] = False
             confined = _confined(at.weights[who], face, part.target)
             losses[rows[chunk], others[chunk]] = part.losses(confined, at.log_penalty[who])
-        sizes = candidates.sum(axis=1)
-        drop = np.where(sizes > _MANY, sizes // 3, 1)
+        drop = np.where(sizes > _MANY, sizes // 2, np.maximum(sizes // 4, 1))
         rank = losses.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
         dropped: Booleans = rank < drop[:, None]
         return dropped
 
-    def choose(self, trials: Trials, paths: Paths) -> tuple[Integers, Floats]:
-        """Return the stage of each path that is taken (P,), and how much loss that rule forgave at most (P,).
+    def choose(self, trials: Trials, candidates: Candidates) -> tuple[Integers, Floats]:
+        """Return which set each target takes (P,), as a stage, and how much loss that rule forgave at most (P,).
 
-        It is the smallest set that is nearly as good as the best. A gain over training alone that is not significant
-        is none: then the last stage.
+        It is the smallest set that is nearly as good as the best, of equally small ones the best. A gain over training
+        alone that is not significant is none: then the target alone.
         """
-        losses = paths.losses
+        losses, models = candidates.losses, candidates.models
+        sizes = candidates.sets.sum(axis=2)
         everybody = np.arange(len(trials))
-        best = losses.argmin(axis=0)
-        taken = best.copy()
-        reference = paths.models[best, everybody]
-        forgiven = np.zeros(len(trials))
-        share = self.gain_to_forgo * (losses[-1] - losses[best, everybody])
+        alone, best = sizes.argmin(axis=0), losses.argmin(axis=0)
+        reference, least = models[best, everybody], losses[best, everybody]
+        share = self.gain_to_forgo * (losses[alone, everybody] - least)
+        taken, forgiven = best.copy(), np.zeros(len(trials))
         for stage in range(len(losses)):
-            error = self.standard_errors * trials.standard_error(reference, paths.models[stage])
-            allowed = np.minimum(error, share)
-            near = (losses[stage] - losses[best, everybody] <= allowed) & (stage >= taken)
+            allowed = np.minimum(self.standard_errors * trials.standard_error(reference, models[stage]), share)
+            size, before = sizes[stage], sizes[taken, everybody]
+            smaller = (size < before) | ((size == before) & (losses[stage] < losses[taken, everybody]))
+            near = (losses[stage] - least <= allowed) & smaller
             taken = np.where(near, stage, taken)
             forgiven = np.where(near, allowed, forgiven)
-        gain = losses[-1] - losses[taken, everybody]
-        needed = self.standard_errors_to_join * trials.standard_error(paths.models[taken, everybody], paths.models[-1])
+        gain = losses[alone, everybody] - losses[taken, everybody]
+        error = trials.standard_error(models[taken, everybody], models[alone, everybody])
+        needed = self.standard_errors_to_join * error
         joins = gain > needed
-        stages: Integers = np.where(joins, taken, len(losses) - 1)
+        stages: Integers = np.where(joins, taken, alone)
         return stages, np.where(joins, forgiven, forgiven + needed)
 
     def _clipped(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
         """Choose as the paper does: see `ClipRule`."""
         alone = self.with_best_penalty(trials, _alone(trials, face))
-        _take_exact(trials, alone, _alone(trials, face) > 0)
+        take_exact(trials, alone, _alone(trials, face) > 0)
         start = self.with_best_penalty(trials, _pooled(face))
         floored = Floored(trials, face, rule.floor)
         best = _judged(trials, floored.weights_of(descend(floored, start, face, self.steps, self.bounds(trials))))
@@ -268,7 +282,7 @@ class Search:
         return Leaning(trials, pooled, strength * scale)
 
 
-def _take_exact(trials: Trials, at: Points, members: Booleans) -> None:
+def take_exact(trials: Trials, at: Points, members: Booleans) -> None:
     """Put what targets that are alone lose exactly, where that is known, in the place of what an expansion says."""
     if trials.front.alone_losses is not None:
         alone = np.flatnonzero(members.sum(axis=1) == 1)
@@ -297,7 +311,7 @@ def _judged(trials: Trials, points: Points) -> Points:
 
 def _with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
     """Return weights (P, N) with the best of some penalties, whose logarithms are in `logs` (P, M)."""
-    losses = np.stack([trials.losses(weights, each) for each in logs.T])
+    losses = trials.losses_by_penalty(weights, logs)
     best = losses.argmin(axis=0)
     everybody = np.arange(len(trials))
     return Points(weights.copy(), logs[everybody, best], losses[best, everybody])

@@ -22,7 +22,8 @@ from comity.fronts.simplex import Booleans, Floats
 from comity.peels import Equilibrium
 
 Progress = Callable[[int, int], None]
-_MOST_NUMBERS = 4e7  # in the systems of one batch, which bounds memory
+_MOST_NUMBERS = 1e6  # in the systems of one batch, which bounds memory and suits a processor's cache
+_ENOUGH_TO_TELL = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,8 +127,8 @@ def decide(
 
 
 def choose_strength(front: QuadraticFront, target: Integers, face: Booleans, search: Search) -> float:
-    """Return the strength for these targets; of many, some hundreds evenly taken are enough to tell."""
-    some = np.unique(np.linspace(0, target.size - 1, min(target.size, 200)).astype(np.intp))
+    """Return the strength for these targets; of many, some dozens evenly taken are enough to tell."""
+    some = np.unique(np.linspace(0, target.size - 1, min(target.size, _ENOUGH_TO_TELL)).astype(np.intp))
     return search.strength(front.trials(target[some]), face[some])
 
 
@@ -158,11 +159,19 @@ def best_on(
     for batch in batches(front, target.size):
         trials = front.trials(target[batch])
         parts.append(search.best(trials, np.stack([face for _, face in asked[batch]]), strength))
-    return Points(
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.log_penalty for part in parts]),
-        np.concatenate([part.losses for part in parts]),
-    )
+    return Points.joined(parts)
+
+
+def confined_on(
+    front: QuadraticFront, found: Points, asked: Sequence[tuple[int, NDArray[np.bool_]]], search: Search
+) -> Points:
+    """Return the best points of clients on faces of their own, going on from what was found on larger ones."""
+    target = np.array([i for i, _ in asked])
+    parts = []
+    for batch in batches(front, target.size):
+        face = np.stack([face for _, face in asked[batch]])
+        parts.append(search.confined(front.trials(target[batch]), found.some(np.arange(target.size)[batch]), face))
+    return Points.joined(parts)
 
 
 def batches(front: QuadraticFront, count: int) -> Iterator[slice]:
@@ -173,15 +182,11 @@ def batches(front: QuadraticFront, count: int) -> Iterator[slice]:
 
 
 def _joined(parts: Sequence[Choices]) -> Choices:
-    def points(name: str) -> Points:
-        each = [getattr(part, name) for part in parts]
-        return Points(*(np.concatenate([getattr(p, f) for p in each]) for f in ("weights", "log_penalty", "losses")))
-
     return Choices(
         np.concatenate([part.sets for part in parts]),
-        points("chosen"),
-        points("best"),
-        points("alone"),
+        Points.joined([part.chosen for part in parts]),
+        Points.joined([part.best for part in parts]),
+        Points.joined([part.alone for part in parts]),
         np.concatenate([part.tolerance for part in parts]),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -16,6 +17,7 @@ _ENOUGH_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTER = 0.3
 _TRIES = 6
 _STALLED = 3  # steps without progress
+_FEWER = 0.8  # of the searches still going, it pays to leave the others out
 
 
 class Objective(Protocol):
@@ -41,9 +43,23 @@ class Points:
     log_penalty: Floats
     losses: Floats
 
-    def some(self, chosen: Integers) -> Points:
+    @classmethod
+    def joined(cls, parts: Sequence[Points]) -> Points:
+        """Return the points of all parts, one after the other."""
+        return cls(*(np.concatenate(each) for each in zip(*map(_fields, parts), strict=True)))
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Points]) -> Points:
+        """Return M times P points as one, with a dimension for the M before all others."""
+        return cls(*(np.stack(each) for each in zip(*map(_fields, parts), strict=True)))
+
+    def some(self, chosen: Integers | int) -> Points:
         """Return some of the points."""
         return Points(self.weights[chosen], self.log_penalty[chosen], self.losses[chosen])
+
+    def at(self, stages: Integers, places: Integers) -> Points:
+        """Return points that were stacked, each by its stage and its place."""
+        return Points(self.weights[stages, places], self.log_penalty[stages, places], self.losses[stages, places])
 
     def better_of(self, other: Points) -> Points:
         """Return of each pair the point with the smaller loss."""
@@ -150,7 +166,7 @@ def descend(objective: Objective, start: Points, face: Booleans, steps: int, bou
         still = np.flatnonzero(walk.stalled < _STALLED)
         if not still.size:
             break
-        if still.size < going.size:
+        if still.size < _FEWER * going.size:
             going, walk = going[still], walk.some(still)
     return best
 
@@ -203,20 +219,14 @@ class _Walk:
         by_penalty = np.clip(wished, *self.bounds) - at.log_penalty
         promise = (self.slope * by_weight).sum(axis=1) + self.penalty_slope * by_penalty
         weights, log_penalty = at.weights + by_weight, at.log_penalty + by_penalty
-        share = np.ones(len(objective))
-        losses = objective.losses(weights, log_penalty)
-        for _ in range(_TRIES):
-            short = np.flatnonzero(losses > at.losses + _ENOUGH_DECREASE * share * promise)
-            if not short.size:
-                break
-            share[short] *= _SHORTER
-            weights[short] = at.weights[short] + share[short, None] * by_weight[short]
-            log_penalty[short] = at.log_penalty[short] + share[short] * by_penalty[short]
-            losses[short] = objective.some(short).losses(weights[short], log_penalty[short])
-        worse = losses > at.losses
-        weights = np.where(worse[:, None], at.weights, weights)
-        log_penalty = np.where(worse, at.log_penalty, log_penalty)
+        # Most steps are taken as they are, so that derivatives are asked for at once.
         losses, slope, penalty_slope = objective.derivatives(weights, log_penalty)
+        missed = np.flatnonzero(losses > at.losses + _ENOUGH_DECREASE * promise)
+        if missed.size:
+            part = objective.some(missed)
+            points = self._shortened(part, missed, Points(by_weight, by_penalty, promise))
+            weights[missed], log_penalty[missed] = points.weights, points.log_penalty
+            losses[missed], slope[missed], penalty_slope[missed] = part.derivatives(points.weights, points.log_penalty)
         progress = at.losses - losses > 1e-6 * np.abs(at.losses)
         return _Walk(
             objective,
@@ -231,6 +241,24 @@ class _Walk:
             self.bounds,
         )  # fmt: skip
 
+    def _shortened(self, objective: Objective, missed: Integers, move: Points) -> Points:
+        """Return where some searches go whose whole move was too far: part of the way, or nowhere."""
+        start, move = self.at.some(missed), move.some(missed)
+        share = np.full(missed.size, _SHORTER)
+        there = start.some(np.arange(missed.size))
+        left = np.arange(missed.size)
+        for _ in range(_TRIES):
+            weights = start.weights[left] + share[left, None] * move.weights[left]
+            log_penalty = start.log_penalty[left] + share[left] * move.log_penalty[left]
+            losses = objective.some(left).losses(weights, log_penalty)
+            enough = losses <= start.losses[left] + _ENOUGH_DECREASE * share[left] * move.losses[left]
+            there.put(left[enough], Points(weights, log_penalty, losses).some(np.flatnonzero(enough)))
+            left = left[~enough]
+            if not left.size:
+                break
+            share[left] *= _SHORTER
+        return there
+
 
 def _some(bounds: Bounds, chosen: Integers) -> Bounds:
     low, high = (bound[chosen] if isinstance(bound, np.ndarray) else bound for bound in bounds)
@@ -243,6 +271,10 @@ def _length(moved: Floats, bent: Floats, slope: Floats) -> Floats:
     across = 1.0 / _positive(np.abs(slope - slope.mean(axis=1, keepdims=True) * (slope.shape[1] > 1)).max(axis=1))
     lengths: Floats = np.where(curvature > 1e-30, square / _positive(curvature), across)
     return lengths
+
+
+def _fields(points: Points) -> tuple[Floats, Floats, Floats]:
+    return points.weights, points.log_penalty, points.losses
 
 
 def _positive(values: Floats) -> Floats:

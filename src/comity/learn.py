@@ -7,9 +7,12 @@ classes, however many clients there are.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from threading import Event
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -35,6 +38,7 @@ _ROUNDS_TO_POOL = 8
 _ROUNDS_TO_EXPAND = 5
 _ROUNDS_TO_FIT = 10
 _MOST_TO_EXPAND = 2e6  # numbers in the expansions at every client's point: beyond that one point does for all
+_MANY = 50  # clients: with fewer, arrays are so small that threads would only wait for each other
 PENALTIES = np.logspace(-6, 1, 8)
 
 Tell = Callable[[str, int, int], None]
@@ -76,13 +80,8 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     penalties = PENALTIES if study.penalty is None else np.array([study.penalty])
     fit = fitting(federation, schema, split, study.weights == "client", penalties, say)
     fronts = fit.fronts()
-    decisions = []
-    for view, front in enumerate(fronts):
-        stage = "finding collaborators" if view == 0 else "judging honestly"
-        stage = stage if view <= split.judges else "resampling"
-        say(stage, view, len(fronts))
-        with threadpool_limits(1):
-            decisions.append(decide(front, clients, search))
+    with threadpool_limits(1):
+        decisions = _decide_all(fronts, clients, search, split, say)
     say("measuring for the proof", 0, 1)
     with threadpool_limits(1):
         game, certificate = prove(fronts[0], decisions[0], search)
@@ -111,6 +110,50 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         left_out=agreement.left_out,
         warnings=agreement.warnings,
     )
+
+
+def _decide_all(
+    fronts: tuple[QuadraticFront, ...], clients: tuple[str, ...], search: Search, split: Split, say: Tell
+) -> list[Decision]:
+    """Decide in every view; with many clients, in as many views at the same time as there are processors.
+
+    Views know nothing of each other, and with large arrays numpy leaves the interpreter to others while it computes.
+    """
+
+    def stage(view: int) -> str:
+        if view == 0:
+            return "finding collaborators"
+        return "judging honestly" if view <= split.judges else "resampling"
+
+    if len(clients) < _MANY:
+        decisions = []
+        for view, front in enumerate(fronts):
+            say(stage(view), view, len(fronts))
+            decisions.append(decide(front, clients, search))
+        return decisions
+    stop = Event()
+
+    def go_on(done: int, of: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(fronts))) as pool:
+        try:
+            going = [pool.submit(decide, front, clients, search, progress=go_on) for front in fronts]
+            decisions = []
+            for view, each in enumerate(going):
+                say(stage(view), view, len(fronts))
+                decisions.append(each.result())
+        except BaseException:  # such as an interrupt: threads end at their next batch
+            stop.set()
+            for each in going:
+                each.cancel()
+            raise
+    return decisions
+
+
+class _StoppedError(Exception):
+    """What ends a thread whose result nobody waits for any more."""
 
 
 def agree_on(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:

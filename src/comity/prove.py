@@ -15,13 +15,14 @@ import numpy as np
 from comity.certificate import Certificate, certify
 from comity.collaborators import Search
 from comity.core import Coalition, Game
-from comity.decide import Decision, Measured, batches, best_on
+from comity.decide import Decision, Measured, batches, best_on, confined_on
 from comity.descent import Points
 from comity.fronts.quadratic import QuadraticFront
 from comity.fronts.simplex import Floats
 
 Wanted = tuple[int, frozenset[int]]
 _TIMES = 6
+_FEW = 300  # sets to measure, for which a search from all starts is not too much
 
 
 def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Game, Certificate]:
@@ -89,7 +90,11 @@ def _measure(
     faces = np.zeros((len(asked), front.clients), np.bool_)
     for row, (_, members) in enumerate(asked):
         faces[row, list(members)] = True
-    found = best_on(front, [(i, face) for (i, _), face in zip(asked, faces, strict=True)], search, strength)
+    places_asked = [(i, face) for (i, _), face in zip(asked, faces, strict=True)]
+    if len(asked) <= _FEW or not all(i in best for i, _ in asked):
+        found = best_on(front, places_asked, search, strength)
+    else:  # to begin from every start would take longer than the decision did
+        found = confined_on(front, _points([min(best[i], key=_loss) for i, _ in asked]), places_asked, search)
     results: list[Measured] = []
     behind: list[tuple[int, Measured]] = []
     for place, (i, members) in enumerate(asked):
@@ -102,11 +107,7 @@ def _measure(
             behind.append((place, leader))
     if behind:
         places = np.array([place for place, _ in behind])
-        start = Points(
-            np.stack([leader.weights for _, leader in behind]),
-            np.array([leader.log_penalty for _, leader in behind]),
-            np.array([leader.loss for _, leader in behind]),
-        )
+        start = _points([leader for _, leader in behind])
         trials = front.trials(np.array([asked[place][0] for place in places]))
         again = search.continued(trials, start, faces[places])
         for row, place in enumerate(places.tolist()):
@@ -139,6 +140,18 @@ def _errors(front: QuadraticFront, decision: Decision, measured: Sequence[Measur
         )
         errors[batch] = trials.standard_error(home, outside)
     return errors
+
+
+def _points(measured: Sequence[Measured]) -> Points:
+    return Points(
+        np.stack([each.weights for each in measured]),
+        np.array([each.log_penalty for each in measured]),
+        np.array([each.loss for each in measured]),
+    )
+
+
+def _loss(measured: Measured) -> float:
+    return measured.loss
 
 
 def _order(wanted: Wanted) -> tuple[int, int, list[int]]:

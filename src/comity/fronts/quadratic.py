@@ -11,16 +11,19 @@ out exactly, so the faces of the simplex are the fronts of sub-coalitions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from comity.likelihood import SPARED, spare_intercepts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
+_SUMS = ("_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
+_SPARSE = 0.1  # up to this share of weights that are not zero, a sparse product is the faster one
 _UNPENALISED = 1e-9  # keeps a system solvable whose intercept no row determines
 
 
@@ -87,6 +90,12 @@ class QuadraticFront:
         """How many rows every client has, times its unit: (N,)."""
         return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
 
+    def once(self) -> QuadraticFront:
+        """Return the front with the folds of the first repetition only."""
+        folds = self.folds // self.repeats
+        gram, cross, square, rows = (each[:, :folds] for each in (self.gram, self.cross, self.square, self.rows))
+        return replace(self, gram=gram, cross=cross, square=square, rows=rows, repeats=1)
+
     def trials(self, target: Integers) -> Trials:
         """Return the trials of P targets: see `Trials`."""
         return Trials(self, target)
@@ -102,7 +111,9 @@ class QuadraticFront:
     def mix(self, target: Integers, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the weighted sums over clients: gram (P, d²), cross (P, d), rows (P,)."""
         if self.whole_gram is None:
-            return weights @ self.total_gram[0], weights @ self.total_cross[0], weights @ self.total_rows
+            few = np.count_nonzero(weights) <= _SPARSE * weights.size
+            mixing = csr_array(weights) if few else weights
+            return mixing @ self.total_gram[0], mixing @ self.total_cross[0], weights @ self.total_rows
         gram = (weights[:, None] @ self.total_gram[target])[:, 0]
         cross = (weights[:, None] @ self.total_cross[target])[:, 0]
         return gram, cross, weights @ self.total_rows
@@ -135,6 +146,7 @@ class Trials:
         self.target = target
         self.judged = np.ones((target.size, front.folds))
         self.judged_rows = front.rows[target].sum(axis=1)
+        self._judge_gram, self._judge_cross = front.gram[target], front.cross[target]
         self._own_gram = self._own(front.gram)
         self._own_cross = self._own(front.cross)
         self._own_rows = self._own(front.rows)
@@ -152,7 +164,7 @@ class Trials:
         """Return some of the trials."""
         part = object.__new__(Trials)
         part.front = self.front
-        for name in ("target", "judged", "judged_rows", "_own_gram", "_own_cross", "_own_rows"):
+        for name in ("target", "judged", "judged_rows", *_SUMS):
             setattr(part, name, getattr(self, name)[chosen])
         return part
 
@@ -171,6 +183,17 @@ class Trials:
     def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
         """Return each target's mean cross-fitted loss (P,)."""
         return self.mean_losses(self.models(weights, log_penalty))
+
+    def losses_by_penalty(self, weights: Floats, logs: Floats) -> Floats:
+        """Return losses (M, P) for weights (P, N), each with M penalties whose logarithms are in `logs` (P, M)."""
+        system, right, _ = self._pooled(weights)
+        before = np.zeros(len(self))
+        losses = np.empty(logs.T.shape)
+        for at, each in enumerate(logs.T):
+            self._add_penalty(system, np.exp(each) - before)
+            before = np.exp(each)
+            losses[at] = self.mean_losses(np.asarray(np.linalg.solve(system, right[..., None])[..., 0]))
+        return losses
 
     def mean_losses(self, models: Floats) -> Floats:
         """Return the mean loss (P,) of models (P, K, d), each judged on its own fold."""
@@ -198,14 +221,6 @@ class Trials:
         variance = delta * (4 * error - 4 * both + delta) + (2 * both - delta) ** 2
         return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats / self.judged_rows))
 
-    @property
-    def _judge_gram(self) -> Floats:
-        return self.front.gram[self.target]
-
-    @property
-    def _judge_cross(self) -> Floats:
-        return self.front.cross[self.target]
-
     def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
         """Return losses (P,), their derivatives by the weights (P, N), and by the logarithm of the penalty (P,).
 
@@ -214,13 +229,12 @@ class Trials:
         """
         front = self.front
         system, right, rows = self._systems(weights, log_penalty)
-        inverse = np.linalg.inv(system)
-        models = (inverse @ right[..., None])[..., 0]
+        models = np.linalg.solve(system, right[..., None])[..., 0]
         grams = (self._judge_gram @ models[..., None])[..., 0]
         sums = front.square[self.target] - 2 * (self._judge_cross * models).sum(-1) + (models * grams).sum(-1)
         losses = (sums * self.judged).sum(axis=1) / self.judged_rows
         slope = 2 * (grams - self._judge_cross) * (self.judged / self.judged_rows[:, None])[..., None]
-        adjoint = (inverse @ slope[..., None])[..., 0]
+        adjoint = np.linalg.solve(system, slope[..., None])[..., 0]
         shrinking = np.exp(log_penalty)[:, None, None] * front.penalised * models
         by_penalty = -(adjoint * shrinking).sum(axis=(1, 2))
 
@@ -235,6 +249,12 @@ class Trials:
 
     def _systems(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
         """Return matrix (P, K, d, d), right side (P, K, d) and weighted rows (P, K) of every fold's system."""
+        system, right, rows = self._pooled(weights)
+        self._add_penalty(system, np.exp(log_penalty))
+        return system, right, rows
+
+    def _pooled(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the systems without a penalty."""
         front = self.front
         everybody = np.arange(len(self))
         own = weights[everybody, self.target]
@@ -242,10 +262,12 @@ class Trials:
         others[everybody, self.target] = 0.0
         size = front.penalised.size
         gram, cross, count = front.mix(self.target, others)
-        system = gram.reshape(-1, 1, size, size) + own[:, None, None, None] * self._own_gram
-        right = cross[:, None] + own[:, None, None] * self._own_cross
         rows = count[:, None] + own[:, None] * self._own_rows
-        system /= rows[..., None, None]
-        diagonal = np.arange(size)
-        system[..., diagonal, diagonal] += np.exp(log_penalty)[:, None, None] * front.penalised
+        system = self._own_gram * (own[:, None] / rows)[..., None, None]
+        system += gram.reshape(-1, 1, size, size) / rows[..., None, None]
+        right = cross[:, None] + own[:, None, None] * self._own_cross
         return system, right / rows[..., None], rows
+
+    def _add_penalty(self, system: Floats, penalty: Floats) -> None:
+        diagonal = np.arange(self.front.penalised.size)
+        system[..., diagonal, diagonal] += penalty[:, None, None] * self.front.penalised
