@@ -14,6 +14,7 @@ from comity.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema, T
 
 Floats = NDArray[np.float64]
 _A_PAIR = 2
+_MOST_NUMBERS_AMONG_TEXT = 20  # with more of them, a column of numbers has some text by mistake
 
 
 def summarise(rows: pd.DataFrame, target: str, classes: bool, most_levels: int) -> tuple[ColumnSummary, ...]:
@@ -34,9 +35,12 @@ def _summarise(name: str, values: pd.Series, most_numbers: int, most_texts: int)
         texts = present.map(str)
         readable = pd.to_numeric(texts, errors="coerce").notna()
         told = distinct <= max(_A_PAIR, min(most_texts, len(present) // 2))
+        told = told and texts[readable].nunique() <= _MOST_NUMBERS_AMONG_TEXT
+        # Codes such as 12e4 among many texts are no numbers; some text among many numbers is a slip.
+        mixed = readable.any() if told else 2 * readable.sum() >= len(texts)
         return replace(
             summary,
-            kind="mixed" if readable.any() and not told else "text",
+            kind="mixed" if mixed else "text",
             levels=_levels(present) if told else None,
         )
     finite = numbers[np.isfinite(numbers)]
