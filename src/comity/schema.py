@@ -283,7 +283,7 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
             if column.squares == 0
         ]
         return Target(name, task, mean=mean, scale=scale)
-    if not told:
+    if not told or 2 * len(levels) > max(sum(levels.values()), 4):
         raise InputError(
             f"the target {name!r} has too many different values to be classes; take the task 'regression' and its "
             "metrics"

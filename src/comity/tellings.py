@@ -225,7 +225,7 @@ def _interval(figure: Figure, places: int, least: float, most: float) -> str:
 
 def _change(figure: Figure, places: int) -> str:
     """Write a difference with its interval; one that is none at all, since nothing changes, is a dash."""
-    if math.isnan(figure.value) or figure.value == figure.error == 0:
+    if math.isnan(figure.value) or math.isnan(figure.error) or figure.value == figure.error == 0:
         return "–"
     value, low, high = (f"{round(each, places) + 0.0:+.{places}f}" for each in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]"
