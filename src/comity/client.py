@@ -185,7 +185,7 @@ def _evaluate(client: Client, question: Evaluate) -> Evaluation:
 
 
 def _deviations(spread: Floats) -> Floats:
-    """Return the standard deviations over resamples (M, B), those left out that cannot say, such as one of one class."""
+    """Return the standard deviations over resamples (M, B) that have a value: one of a single class has no AUC."""
     known = spread[:, ~np.isnan(spread).any(axis=0)]
     return known.std(axis=1) if known.shape[1] > 1 else np.full(len(spread), np.nan)
 
