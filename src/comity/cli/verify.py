@@ -42,6 +42,6 @@ def verify(run: str, as_json: bool) -> int:
     else:
         screen = Screen()
         screen.heading("Accepted" if accepted else "Refused")
-        lines = ["nothing was changed; coalitions, contributions and proof follow from the figures", why]
+        lines = ["the seal is whole; coalitions, contributions and proof follow from the figures", why]
         screen.lines([printable(line) for line in (lines if accepted else [why])])
     return ACCEPTED if accepted else REFUSED
