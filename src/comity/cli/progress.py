@@ -23,18 +23,7 @@ class Stages:
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-
-            self._progress = Progress(
-                SpinnerColumn(finished_text="✓"),
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TimeRemainingColumn(elapsed_when_finished=True),
-                TextColumn("left", style="dim"),
-                console=Console(stderr=True, markup=False, highlight=False),
-                transient=True,
-            )
+            self._progress = _progress()
             self._progress.start()
         return self
 
@@ -58,3 +47,37 @@ class Stages:
         if self._progress is not None:
             self._finish()
             self._progress.stop()
+
+
+def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """The time left of a stage that goes on, or the time that one took."""
+
+        def render(self, task: Task) -> Text:
+            return Text(time_told(task.finished, task.finished_time, task.time_remaining), style="progress.remaining")
+
+    return Progress(
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        Left(),
+        console=Console(stderr=True, markup=False, highlight=False),
+        transient=True,
+    )
+
+
+def time_told(finished: bool, took: float | None, left: float | None) -> str:
+    """Write how long a stage took or will still take, in seconds or minutes.
+
+    >>> time_told(True, 2.4, 0), time_told(False, None, 75), time_told(False, None, None)
+    ('2 s', '1:15 min left', '')
+    """
+    seconds = took if finished else left
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    return (f"{minutes}:{rest:02} min" if minutes else f"{rest} s") + ("" if finished else " left")
