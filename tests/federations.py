@@ -18,10 +18,11 @@ class Planted:
     truth: Floats
     noise: float
 
-    def front(self, folds: int = 5, seed: int = 0) -> QuadraticFront:
+    def front(self, folds: int = 5, seed: int = 0, repeats: int = 1) -> QuadraticFront:
         rng = np.random.default_rng(seed)
-        sums = [moments(x, y, folds, rng) for x, y in self.rows]
-        return QuadraticFront(*(np.stack([each[part] for each in sums]) for part in range(4)))
+        drawn = [[moments(x, y, folds, rng) for _ in range(repeats)] for x, y in self.rows]
+        parts = (np.stack([np.concatenate([m[part] for m in each]) for each in drawn]) for part in range(4))
+        return QuadraticFront(*parts, repeats=repeats)
 
 
 def moments(x: Floats, y: Floats, folds: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats]:

@@ -24,6 +24,8 @@ from comity.questions import (
     Description,
     Evaluate,
     Evaluation,
+    Expand,
+    Expansion,
     FitAlone,
     FitAloneAnswer,
     Moments,
@@ -36,7 +38,8 @@ from comity.questions import (
 from comity.schema import Schema, Target
 
 Floats = NDArray[np.float64]
-_MIDDLE = 1e-2  # the penalty from which others are tried
+_MANY_ROWS = 50  # for a parameter
+_FEW_ROUNDS = 8
 _RESAMPLES = 200
 _FOR_RESAMPLES, _FOR_ERRORS = 1_000_001, 1_000_002  # purposes of random numbers, past all times of folds
 
@@ -101,6 +104,25 @@ def _moments(client: Client, question: Moments) -> MomentsAnswer:
     return MomentsAnswer(*(np.stack(part) for part in zip(*answers, strict=True)))
 
 
+def _expand(client: Client, question: Expand) -> Expansion:
+    rows, splits = _encoded(client, question.schema), _splits(client, question.schema, question.split)
+    own = question.points[:, question.own]
+    folds = [_moments_of_view(rows, splits, view, own) for view in range(len(own))]
+    whole = [
+        [_moments_of_rows(rows, splits.counts[view], points[at : at + 1])[:2] for at in range(len(points))]
+        for view, points in enumerate(question.points)
+    ]
+    gram, cross, square, count = (np.stack(part) for part in zip(*folds, strict=True))
+    return Expansion(
+        gram,
+        cross,
+        square,
+        count,
+        whole_gram=np.array([[gram for gram, _ in each] for each in whole]),
+        whole_cross=np.array([[cross for _, cross in each] for each in whole]),
+    )
+
+
 def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -> tuple[Floats, ...]:
     folds = [_moments_of_rows(rows, splits.counts[view] * mask, points[view : view + 1]) for mask in splits.masks]
     gram, cross, square, count = zip(*folds, strict=True)
@@ -134,35 +156,41 @@ def _slopes(client: Client, question: Slopes) -> SlopesAnswer:
 
 def _fit_alone(client: Client, question: FitAlone) -> FitAloneAnswer:
     loss, splits = _encoded(client, question.schema).loss, _splits(client, question.schema, question.split)
-    views = 1 + Split.from_json(question.split).judges
-    fitted = [_fit_view(loss, splits.counts[view], splits.masks, question.penalties) for view in range(views)]
-    return FitAloneAnswer(np.stack([model for model, _ in fitted]), np.array([penalty for _, penalty in fitted]))
+    wanted = Split.from_json(question.split)
+    masks = splits.masks[: wanted.folds]  # to choose one number, once over is enough
+    fitted: list[tuple[Floats, float, float]] = []
+    for view, counts in enumerate(splits.counts):
+        penalties = question.penalties if view <= wanted.judges else np.array([fitted[0][1]])
+        fitted.append(_fit_view(loss, counts, masks, penalties))
+    models, chosen, losses = zip(*fitted, strict=True)
+    return FitAloneAnswer(np.stack(models), np.array(chosen), np.array(losses))
 
 
-def _fit_view(loss: LogLoss, counts: Floats, masks: Floats, penalties: Floats) -> tuple[Floats, float]:
-    """Return the client's own model and its penalty, chosen by the folds.
+def _fit_view(loss: LogLoss, counts: Floats, masks: Floats, penalties: Floats) -> tuple[Floats, float, float]:
+    """Return the client's own model, its penalty, chosen by the folds, and its mean loss where they judge.
 
-    The models that a fold judges are found by a Newton step from the model of all rows, at each penalty; what
-    they lose on their fold is then counted exactly.
+    From the largest penalty to the smallest, every fold's model is found from the last one. With many rows for each
+    parameter a Newton step does; with few it would not go to the extremes that a small penalty allows, and flatter it.
     """
     spared = spare_intercepts(loss.size, loss.outputs)
-    at = loss.fit(counts, _MIDDLE * spared, np.zeros(loss.size))
+    rounds = 1 if counts.sum() > _MANY_ROWS * loss.size else _FEW_ROUNDS
+    descending = np.sort(penalties)[::-1]
+    start = loss.fit(counts, descending[0] * spared, np.zeros(loss.size))
+    whole = [start]
+    for penalty in descending[1:]:
+        whole.append(loss.fit(counts, penalty * spared, whole[-1], rounds=2 if rounds == 1 else _FEW_ROUNDS))
     lost = np.zeros(penalties.size)
-    parts = [counts * mask for mask in masks]
-    slopes = [loss.slope(at, part) for part in parts]
-    curvatures = [loss.curvature(at, part) for part in parts]
-    whole_slope, whole_curvature = loss.slope(at, counts), loss.curvature(at, counts)
-    for part, slope, curvature in zip(parts, slopes, curvatures, strict=True):
-        rest = counts.sum() - part.sum()
+    for mask in masks:
+        part, rest = counts * mask, counts * (1 - mask)
         judged = np.flatnonzero(part)
         held = LogLoss(loss.features[judged], loss.target[judged], loss.classes)
-        for number, penalty in enumerate(penalties):
-            ridge = 2 * penalty * spared
-            system = (whole_curvature - curvature) / rest + np.diag(ridge)
-            model = at - np.linalg.solve(system, (whole_slope - slope) / rest + ridge * at)
-            lost[number] += held.rows(model) @ part[judged]
-    best = float(penalties[int(lost.argmin())])
-    return loss.fit(counts, best * spared, at), best
+        at = start
+        for number, penalty in enumerate(descending):
+            at = loss.fit(rest, penalty * spared, whole[number] if rounds == 1 else at, rounds=rounds)
+            lost[number] += held.rows(at) @ part[judged]
+    best = int(lost.argmin())
+    model = loss.fit(counts, descending[best] * spared, whole[best])
+    return model, float(descending[best]), float(lost[best] / counts.sum())
 
 
 def _evaluate(client: Client, question: Evaluate) -> Evaluation:
@@ -283,7 +311,7 @@ def assign_folds(strata: Floats, folds: int, seed: int, name: str, time: int = 0
     Folds are as even as can be, and so are the rows of each stratum (the classes, for one) in them.
 
     >>> assign_folds(np.array([0, 0, 0, 1, 1, 1, 0]), 3, seed=0, name="a")
-    array([2, 0, 1, 1, 2, 0, 0])
+    array([2, 1, 0, 1, 0, 2, 0])
     """
     order = _generator(seed, name, time).permutation(strata.size)
     order = order[np.argsort(strata[order], kind="stable")]
@@ -299,6 +327,7 @@ def _generator(seed: int, name: str, purpose: int) -> np.random.Generator:
 _ANSWERS: dict[str, Callable[[Client, Any], Any]] = {
     "describe": _describe,
     "moments": _moments,
+    "expand": _expand,
     "slopes": _slopes,
     "fit-alone": _fit_alone,
     "evaluate": _evaluate,

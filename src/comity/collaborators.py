@@ -85,7 +85,7 @@ class Search:
     few rows a standard error may be most of the gain. Only a gain over training alone of more than
     `standard_errors_to_join` standard errors is a reason to join. Weights lean towards pooled ones with a strength,
     relative to the loss, of those in `strengths` that serves best on inner splits. With a `clip_rule`, sets are found
-    as the paper does.
+    as the paper does; with a `penalty`, that is taken for all models instead of one chosen by the folds.
     """
 
     steps: int = 40
@@ -95,6 +95,14 @@ class Search:
     penalties: tuple[float, ...] = field(default=tuple(PENALTIES.tolist()))
     strengths: tuple[float, ...] = (0.0, 0.1, 0.3)
     clip_rule: ClipRule | None = None
+    penalty: float | None = None
+
+    def bounds(self, trials: Trials) -> tuple[Floats | float, float]:
+        """Return between which logarithms penalties are looked for."""
+        if self.penalty is not None:
+            return (float(np.log(self.penalty)),) * 2
+        least = trials.front.least_penalty
+        return LEAST if least is None else np.log(least[trials.target]), MOST
 
     def collaborators(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Choices:
         """Return what every trial's target chooses on its face (P, N) of the simplex."""
@@ -110,22 +118,36 @@ class Search:
         """Return how strongly weights should lean towards pooled ones, the same for all trials.
 
         On each half of the folds, weights are searched with every strength and judged on the other half. One strength
-        for all is chosen, since a client's few rows cannot tell; of equally good ones the weakest.
+        for all is chosen, since a client's few rows cannot tell: the strongest that is within a standard error of the
+        best, all clients counting alike.
         """
-        halves = np.arange(trials.front.folds) % _HALVES
         if len(self.strengths) == 1:
             return self.strengths[0]
-        losses = np.zeros((len(self.strengths), len(trials)))
+        halves = np.arange(trials.front.folds) % _HALVES
+        shape = (len(self.strengths), len(trials))
+        losses, models = np.zeros(shape), []
         pooled = _pooled(face)
         for half in range(_HALVES):
             searching, judging = trials.judged_on(halves == half), trials.judged_on(halves != half)
             start = self.with_best_penalty(searching, (pooled + _alone(trials, face)) / 2)
-            for at, strength in enumerate(self.strengths):
-                leaning = self._leaning(searching, face, strength)
-                found = descend(leaning, start, face, self.steps // 4)
-                losses[at] += judging.losses(found.weights, found.log_penalty) / _HALVES
-        relative = np.log(np.maximum(losses, 1e-300)).mean(axis=1)
-        return self.strengths[int(relative.argmin())]
+            found = [
+                descend(self._leaning(searching, face, strength), start, face, self.steps // 4, self.bounds(trials))
+                for strength in self.strengths
+            ]
+            losses += [judging.losses(at.weights, at.log_penalty) / _HALVES for at in found]
+            models.append([judging.models(at.weights, at.log_penalty) for at in found])
+        scale = np.maximum(np.abs(losses.min(axis=0)), 1e-9)  # an expansion may even be negative
+        relative = (losses / scale).mean(axis=1)
+        best = int(relative.argmin())
+        allowed = np.zeros(len(self.strengths))
+        for at in range(len(self.strengths)):
+            variance = np.zeros(len(trials))
+            for half, found_models in enumerate(models):
+                judging = trials.judged_on(halves != half)
+                variance += (judging.standard_error(found_models[best], found_models[at]) / _HALVES) ** 2
+            allowed[at] = np.sqrt((variance / scale**2).mean() / len(trials))
+        near = np.flatnonzero(relative - relative[best] <= allowed)
+        return self.strengths[int(near.max())]
 
     def best(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point of every trial on its face (P, N) of the simplex, from several starts."""
@@ -133,20 +155,21 @@ class Search:
         between = (alone + pooled) / 2
         starts = [self.with_best_penalty(trials, weights) for weights in (alone, pooled, between)]
         # A large penalty, right for bad weights, would keep the search from better ones: once, it begins small.
-        small = np.full(len(trials), np.log(_SMALL))
+        small = np.full(len(trials), np.clip(np.log(_SMALL), *self.bounds(trials)))
         starts.append(Points(between, small, trials.losses(between, small)))
         leaning = self._leaning(trials, face, strength, np.minimum(starts[0].losses, starts[1].losses))
         # A quarter of the way shows which start leads furthest; that one is followed to the end.
-        ahead = [descend(leaning, start, face, self.steps // 4) for start in starts]
-        return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps))
+        ahead = [descend(leaning, start, face, self.steps // 4, self.bounds(trials)) for start in starts]
+        return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps, self.bounds(trials)))
 
     def continued(self, trials: Trials, start: Points, face: Booleans) -> Points:
         """Return the best point met on the way downhill from a start."""
-        return descend(trials, start, face, self.steps)
+        return descend(trials, start, face, self.steps, self.bounds(trials))
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
-        logs = np.tile(np.log(self.penalties), (len(trials), 1))
+        logs = np.tile(np.log(self.penalties if self.penalty is None else [self.penalty]), (len(trials), 1))
+        logs = _clipped(logs, self.bounds(trials))
         return _with_best_of(trials, weights, logs)
 
     def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Paths:
@@ -155,17 +178,19 @@ class Search:
         members = found.weights > 0
         members[everybody, trials.target] = True
         at = found.some(everybody)
+        _take_exact(trials, at, members)
         sets, points, models = [members.copy()], [at.some(everybody)], [trials.models(at.weights, at.log_penalty)]
         while (going := np.flatnonzero(members.sum(axis=1) > 1)).size:
             members[going] &= ~self._least_missed(trials, at, members, going)
             part, face = trials.some(going), members[going]
             weights = _confined(at.weights[going], face, part.target)
             last = face.sum(axis=1) == 1
-            start = _with_best_of(part, weights, np.clip(at.log_penalty[going, None] + _NEAR, LEAST, MOST))
+            start = _with_best_of(part, weights, _clipped(at.log_penalty[going, None] + _NEAR, self.bounds(part)))
             if last.any():  # the target alone: its penalty is looked for everywhere, as it is what gains are over
                 start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
             leaning = self._leaning(part, face, strength, start.losses)
-            at.put(going, _judged(part, descend(leaning, start, face, self.steps // 4)))
+            at.put(going, _judged(part, descend(leaning, start, face, self.steps // 4, self.bounds(part))))
+            _take_exact(trials, at, members)
             sets.append(members.copy())
             points.append(at.some(everybody))
             models.append(trials.models(at.weights, at.log_penalty))
@@ -220,13 +245,14 @@ class Search:
     def _clipped(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
         """Choose as the paper does: see `ClipRule`."""
         alone = self.with_best_penalty(trials, _alone(trials, face))
+        _take_exact(trials, alone, _alone(trials, face) > 0)
         start = self.with_best_penalty(trials, _pooled(face))
         floored = Floored(trials, face, rule.floor)
-        best = _judged(trials, floored.weights_of(descend(floored, start, face, self.steps)))
+        best = _judged(trials, floored.weights_of(descend(floored, start, face, self.steps, self.bounds(trials))))
         sets = face & (best.weights > rule.threshold)
         sets[np.arange(len(trials)), trials.target] = True
         start = self.with_best_penalty(trials, _confined(best.weights, sets, trials.target))
-        chosen = descend(trials, start, sets, self.steps)
+        chosen = descend(trials, start, sets, self.steps, self.bounds(trials))
         return Choices(sets, chosen, best.better_of(chosen), alone, np.maximum(chosen.losses - best.losses, 0.0))
 
     def _leaning(
@@ -240,6 +266,18 @@ class Search:
             ends = (self.with_best_penalty(trials, end).losses for end in (pooled, _alone(trials, face)))
             scale = np.minimum(*ends)
         return Leaning(trials, pooled, strength * scale)
+
+
+def _take_exact(trials: Trials, at: Points, members: Booleans) -> None:
+    """Put what targets that are alone lose exactly, where that is known, in the place of what an expansion says."""
+    if trials.front.alone_losses is not None:
+        alone = np.flatnonzero(members.sum(axis=1) == 1)
+        at.losses[alone] = trials.front.alone_losses[trials.target[alone]]
+
+
+def _clipped(logs: Floats, bounds: tuple[Floats | float, float]) -> Floats:
+    low, high = bounds
+    return np.clip(logs, low[:, None] if isinstance(low, np.ndarray) else low, high)
 
 
 def _alone(trials: Trials, face: Booleans) -> Floats:

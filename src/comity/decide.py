@@ -141,7 +141,7 @@ def _choose(
 ) -> Choices:
     """Let targets choose on their faces, so many at a time as memory allows."""
     parts = []
-    for batch in _batches(front, target.size):
+    for batch in batches(front, target.size):
         trials = front.trials(target[batch])
         parts.append(search.collaborators(trials, face[batch], strength))
         if progress is not None:
@@ -155,7 +155,7 @@ def best_on(
     """Return the best points of clients on faces of their own."""
     target = np.array([i for i, _ in asked])
     parts = []
-    for batch in _batches(front, target.size):
+    for batch in batches(front, target.size):
         trials = front.trials(target[batch])
         parts.append(search.best(trials, np.stack([face for _, face in asked[batch]]), strength))
     return Points(
@@ -165,7 +165,8 @@ def best_on(
     )
 
 
-def _batches(front: QuadraticFront, count: int) -> Iterator[slice]:
+def batches(front: QuadraticFront, count: int) -> Iterator[slice]:
+    """Yield slices of so many trials at a time as memory allows."""
     size = max(1, int(_MOST_NUMBERS / (front.folds * front.penalised.size**2)))
     for first in range(0, count, size):
         yield slice(first, first + size)

@@ -10,7 +10,8 @@ import numpy as np
 from comity.fronts.quadratic import Integers
 from comity.fronts.simplex import Booleans, Floats, project
 
-LEAST, MOST = np.log(1e-9), np.log(1e3)  # logarithms of penalties
+Bounds = tuple[Floats | float, Floats | float]
+LEAST, MOST = float(np.log(1e-9)), float(np.log(1e3))  # logarithms of penalties
 _ENOUGH_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTER = 0.3
 _TRIES = 6
@@ -134,10 +135,13 @@ class Floored:
         return np.asarray(np.where(self.face, lowest + room * weights, 0.0))
 
 
-def descend(objective: Objective, start: Points, face: Booleans, steps: int) -> Points:
-    """Walk downhill on faces (P, N) of the simplex from a start, and return the best points met."""
+def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds = (LEAST, MOST)) -> Points:
+    """Walk downhill on faces (P, N) of the simplex from a start, and return the best points met.
+
+    Logarithms of penalties stay within `bounds`, numbers or arrays (P,).
+    """
     going = np.arange(len(objective))
-    walk = _Walk.begin(objective, start, face)
+    walk = _Walk.begin(objective, start, face, bounds)
     best = walk.at.some(going)
     for _ in range(steps):
         walk = walk.step()
@@ -167,16 +171,17 @@ class _Walk:
     length: Floats
     penalty_length: Floats
     stalled: Integers
+    bounds: Bounds
 
     @classmethod
-    def begin(cls, objective: Objective, start: Points, face: Booleans) -> Self:
+    def begin(cls, objective: Objective, start: Points, face: Booleans, bounds: Bounds) -> Self:
         losses, slope, penalty_slope = objective.derivatives(start.weights, start.log_penalty)
         at = Points(start.weights, start.log_penalty, losses)
         centred = slope - slope.mean(axis=1, keepdims=True)
         length = 0.3 / _positive(np.abs(centred).max(axis=1))
         penalty_length = 0.5 / _positive(np.abs(penalty_slope))
         stalled = np.zeros(len(objective), np.intp)
-        return cls(objective, face, at, slope, penalty_slope, length, penalty_length, stalled)
+        return cls(objective, face, at, slope, penalty_slope, length, penalty_length, stalled, bounds)
 
     def some(self, chosen: Integers) -> _Walk:
         return _Walk(
@@ -188,13 +193,14 @@ class _Walk:
             self.length[chosen],
             self.penalty_length[chosen],
             self.stalled[chosen],
+            _some(self.bounds, chosen),
         )
 
     def step(self) -> _Walk:
         at, objective = self.at, self.objective
         by_weight = project(at.weights - self.length[:, None] * self.slope, self.face) - at.weights
         wished = at.log_penalty - np.clip(self.penalty_length * self.penalty_slope, -1.0, 1.0)
-        by_penalty = np.clip(wished, LEAST, MOST) - at.log_penalty
+        by_penalty = np.clip(wished, *self.bounds) - at.log_penalty
         promise = (self.slope * by_weight).sum(axis=1) + self.penalty_slope * by_penalty
         weights, log_penalty = at.weights + by_weight, at.log_penalty + by_penalty
         share = np.ones(len(objective))
@@ -222,7 +228,13 @@ class _Walk:
             _length((log_penalty - at.log_penalty)[:, None], (penalty_slope - self.penalty_slope)[:, None],
                     penalty_slope[:, None]),
             np.where(progress, 0, self.stalled + 1),
+            self.bounds,
         )  # fmt: skip
+
+
+def _some(bounds: Bounds, chosen: Integers) -> Bounds:
+    low, high = (bound[chosen] if isinstance(bound, np.ndarray) else bound for bound in bounds)
+    return low, high
 
 
 def _length(moved: Floats, bent: Floats, slope: Floats) -> Floats:

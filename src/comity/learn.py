@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from comity.certificate import Certificate
+from comity.collaborators import Search
 from comity.core import Game
 from comity.decide import Decision, decide
 from comity.descent import Points
@@ -29,10 +31,11 @@ from comity.schema import Agreement, ColumnSummary, Schema, agree
 from comity.study import Study
 
 KINDS = ("alone", "coalition", "best")
-_ROUNDS_TO_POOL = 12
-_ROUNDS_TO_FIT = 12
-_LEAST_PENALTY = 1e-6
-PENALTIES = np.logspace(-6, 1, 15)
+_ROUNDS_TO_POOL = 8
+_ROUNDS_TO_EXPAND = 5
+_ROUNDS_TO_FIT = 10
+_MOST_TO_EXPAND = 2e6  # numbers in the expansions at every client's point: beyond that one point does for all
+PENALTIES = np.logspace(-6, 1, 8)
 
 Tell = Callable[[str, int, int], None]
 
@@ -65,21 +68,24 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     """Learn who should train with whom, and with what models."""
     say = tell or (lambda stage, done, of: None)
     say("asking for the columns", 0, 1)
-    rows, agreement, metric = _agree(federation, study)
+    rows, agreement, metric = agree_on(federation, study)
     schema, clients = agreement.schema, federation.clients
     split, search = study.split(len(clients)), study.search()
     _check_rows(rows, split)
     fitting = _Regression if schema.target.task == "regression" else _Classes
-    fit = fitting(federation, schema, split, study.weights == "client", say)
+    penalties = PENALTIES if study.penalty is None else np.array([study.penalty])
+    fit = fitting(federation, schema, split, study.weights == "client", penalties, say)
     fronts = fit.fronts()
     decisions = []
     for view, front in enumerate(fronts):
         stage = "finding collaborators" if view == 0 else "judging honestly"
         stage = stage if view <= split.judges else "resampling"
         say(stage, view, len(fronts))
-        decisions.append(decide(front, clients, search))
+        with threadpool_limits(1):
+            decisions.append(decide(front, clients, search))
     say("measuring for the proof", 0, 1)
-    game, certificate = prove(fronts[0], decisions[0], search)
+    with threadpool_limits(1):
+        game, certificate = prove(fronts[0], decisions[0], search)
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
     # A client that stays alone in the end is alone in every view: that is what it gets.
     for place, client in enumerate(clients):
@@ -107,7 +113,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     )
 
 
-def _agree(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:
+def agree_on(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:
     """Ask for the columns, and return rows, schema and metric."""
     if len(federation.clients) < 2:
         raise InputError("there is one client only; there is nobody to train with")
@@ -140,6 +146,7 @@ class _Regression:
     schema: Schema
     split: Split
     per_client: bool
+    penalties: Floats
     say: Tell
 
     def fronts(self) -> tuple[QuadraticFront, ...]:
@@ -153,7 +160,7 @@ class _Regression:
         """Return models (3, V, N, d) and their penalties (3, V, N)."""
         points = [_points(decision) for decision in decisions]
         models = [
-            [front.models(at.weights, at.log_penalty) for at in each]
+            [front.models(np.arange(len(at.weights)), at.weights, at.log_penalty) for at in each]
             for front, each in zip(fronts, points, strict=True)
         ]
         penalties = [[np.exp(at.log_penalty) for at in each] for each in points]
@@ -168,6 +175,7 @@ class _Classes:
     schema: Schema
     split: Split
     per_client: bool
+    penalties: Floats
     say: Tell
 
     @property
@@ -177,35 +185,84 @@ class _Classes:
         size = (len(self.schema.features) + 1) * outputs
         return ConvexFront(self.federation, self.schema.to_json(), self.split.to_json(), size, outputs, self.per_client)
 
+    @cached_property
+    def _own(self) -> dict[str, FitAloneAnswer]:
+        """Each client's own models, asked for once."""
+        self.say("training alone", 0, 1)
+        return self.federation.ask(FitAlone(self.schema.to_json(), self.split.to_json(), self.penalties))
+
     def fronts(self) -> tuple[QuadraticFront, ...]:
+        own = list(self._own.values())
         points = self._front.pooled(_ROUNDS_TO_POOL, partial(self.say, "training on all rows"))
         self.say("asking for curvatures", 0, 1)
-        return self._front.expand(points)
+        fronts = self._told(self._front.expand(points))
+        clients = len(own)
+        if clients**2 * points.shape[1] ** 2 > _MOST_TO_EXPAND:
+            return fronts
+        # Where each client's search leads, its losses are expanded again: that is where the choice will be.
+        search = Search(strengths=(0.0,), penalty=float(self.penalties[0]) if len(self.penalties) == 1 else None)
+        everybody, face = np.arange(clients), np.ones((clients, clients), np.bool_)
+        trained = []
+        for view, front in enumerate(fronts[: len(points)]):
+            with threadpool_limits(1):
+                at = search.best(front.trials(everybody), face)
+            start = front.models(everybody, at.weights, at.log_penalty)
+            trained.append(Wanted(at.weights, np.exp(at.log_penalty), np.full(clients, view), start))
+        found = self._front.newton(_together(trained), _ROUNDS_TO_EXPAND, partial(self.say, "training for each"))
+        self.say("asking for curvatures", 0, 1)
+        return self._told(self._front.expand_at(found.reshape(len(points), clients, -1)))
+
+    def _told(self, fronts: tuple[QuadraticFront, ...]) -> tuple[QuadraticFront, ...]:
+        """Return fronts with what is known exactly of every client alone.
+
+        An expansion does not see that nearly separable rows want extreme parameters. What shrinks parameters is the
+        penalty times the rows: so much as the client's own rows ask for is kept when those of others are added.
+        """
+        own = list(self._own.values())
+        told = []
+        for view, front in enumerate(fronts):
+            rows = front.rows.sum(axis=1)
+            penalties = np.array([answer.penalties[view] for answer in own])
+            told.append(
+                replace(
+                    front,
+                    alone_losses=np.array([answer.losses[view] for answer in own]),
+                    least_penalty=np.maximum(penalties * rows / rows.sum(), self.penalties.min()),
+                )
+            )
+        return tuple(told)
 
     def models(self, fronts: tuple[QuadraticFront, ...], decisions: list[Decision]) -> tuple[Floats, Floats]:
         """Return models (3, V, N, d) and their penalties (3, V, N)."""
-        self.say("training alone", 0, 1)
-        split, schema = self.split.to_json(), self.schema.to_json()
-        own: dict[str, FitAloneAnswer] = self.federation.ask(FitAlone(schema, split, PENALTIES))
-        alone = np.stack([own[client].parameters for client in self.federation.clients], axis=1)
-        own_penalties = np.stack([own[client].penalties for client in self.federation.clients], axis=1)
+        views = len(fronts)
+        alone = np.stack([answer.parameters[:views] for answer in self._own.values()], axis=1)
+        own_penalties = np.stack([answer.penalties[:views] for answer in self._own.values()], axis=1)
         models = np.stack([alone, alone, alone])
         penalties = np.stack([own_penalties, own_penalties, own_penalties])
         places, wanted = [], []
         for view, (front, decision) in enumerate(zip(fronts, decisions, strict=True)):
             _, *others = _points(decision)
             for kind, at in enumerate(others, start=1):
-                starts = front.models(at.weights, at.log_penalty)
+                starts = front.models(np.arange(len(at.weights)), at.weights, at.log_penalty)
                 for client in np.flatnonzero((at.weights > 0).sum(axis=1) > 1).tolist():
-                    penalty = np.maximum(np.exp(at.log_penalty[client : client + 1]), _LEAST_PENALTY)
-                    places.append((kind, view, client))
                     one = slice(client, client + 1)
+                    least = self._least(front, own_penalties[view, client], at.weights[client], client)
+                    penalty = np.maximum(np.exp(at.log_penalty[one]), least)
+                    places.append((kind, view, client))
                     wanted.append(Wanted(at.weights[one], penalty, np.array([view]), starts[one]))
         if wanted:
             found = self._front.newton(_together(wanted), _ROUNDS_TO_FIT, partial(self.say, "training together"))
             for place, model, each in zip(places, found, wanted, strict=True):
                 models[place], penalties[place] = model, each.penalties[0]
         return models, penalties
+
+    def _least(self, front: QuadraticFront, own: float, weights: Floats, client: int) -> float:
+        """Return the least penalty for a model of several clients, from what the client's own needs: see `_told`."""
+        if len(self.penalties) == 1:
+            return float(self.penalties[0])
+        rows = front.rows.sum(axis=1) / front.repeats
+        gathered = weights @ front.total_rows / max(weights.max() * front.unit[int(weights.argmax())], 1e-300)
+        return float(max(own * min(rows[client] / gathered, 1.0), self.penalties.min()))
 
 
 def _points(decision: Decision) -> tuple[Points, Points, Points]:

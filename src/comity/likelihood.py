@@ -87,10 +87,10 @@ class LogLoss:
         hit = self.target[:, None] == np.arange(self.outputs)
         return np.asarray(share - hit)
 
-    def fit(self, counts: Floats, penalty: Floats, start: Floats) -> Floats:
+    def fit(self, counts: Floats, penalty: Floats, start: Floats, rounds: int = _ROUNDS) -> Floats:
         """Return the parameters with the least mean loss + Σ penalty θ², by Newton's method with shortened steps.
 
-        `penalty` (d,) is what each parameter costs.
+        `penalty` (d,) is what each parameter costs; at most so many `rounds` of Newton's method.
         """
         total = counts.sum()
 
@@ -98,7 +98,7 @@ class LogLoss:
             return float(self.rows(parameters) @ counts / total + penalty @ parameters**2)
 
         at, value = start, objective(start)
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             slope = self.slope(at, counts) / total + 2 * penalty * at
             curvature = self.curvature(at, counts) / total + np.diag(2 * penalty)
             step = np.linalg.solve(curvature, slope)

@@ -1,8 +1,9 @@
 """The proof of a decision: every utility that the certificate asks for is measured by the search, on its own face.
 
 The utility of a client with a coalition is the best cross-fitted loss on that face of the simplex, with a minus. A
-larger face holds the smaller ones, so what was found on one of them counts too. Estimates have errors: what the search
-forgave when it took the smallest set that is nearly as good is forgiven as a gain, and nothing is forgiven as a loss.
+larger face holds the smaller ones, so what was found on one of them counts too. Estimates have errors: a gain within
+so many standard errors as a client needs to join counts as none, and so does what the search forgave when it took the
+smallest set that is nearly as good; no loss is forgiven.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import numpy as np
 from comity.certificate import Certificate, certify
 from comity.collaborators import Search
 from comity.core import Coalition, Game
-from comity.decide import Decision, Measured, best_on
+from comity.decide import Decision, Measured, batches, best_on
 from comity.descent import Points
 from comity.fronts.quadratic import QuadraticFront
+from comity.fronts.simplex import Floats
 
 Wanted = tuple[int, frozenset[int]]
 _TIMES = 6
@@ -26,11 +28,12 @@ def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Ga
     """Measure what the certificate needs, and return the utilities measured, as a game, and the certificate."""
     measured = list(decision.measured)
     position = {client: place for place, client in enumerate(decision.clients)}
-    forgiven = dict(zip(decision.clients, decision.tolerance.tolist(), strict=True))
     wanted = _expected(decision)
     for _ in range(_TIMES):
         measured += _measure(front, sorted(wanted, key=_order), measured, search, decision.strength)
         game = as_game(decision.clients, measured)
+        errors = np.maximum(decision.tolerance, search.standard_errors_to_join * _errors(front, decision, measured))
+        forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
         known = {(each.client, each.members) for each in measured}
         wanted = set()
 
@@ -110,6 +113,32 @@ def _measure(
             i, members = asked[place]
             results[place] = Measured.at(i, members, again, row)
     return results
+
+
+def _errors(front: QuadraticFront, decision: Decision, measured: Sequence[Measured]) -> Floats:
+    """Return for each client the standard error (N,) of what it would gain from all who leave with or after it."""
+    numbers = np.asarray(decision.equilibrium.numbers)
+    of_client: dict[int, list[Measured]] = {}
+    for each in measured:
+        of_client.setdefault(each.client, []).append(each)
+
+    def best_of(i: int, among: frozenset[int]) -> Measured:
+        return min((each for each in of_client[i] if each.members <= among), key=lambda each: each.loss)
+
+    pairs = [
+        [best_of(i, frozenset(np.flatnonzero(present).tolist())) for present in (numbers == number, numbers >= number)]
+        for i, number in enumerate(numbers.tolist())
+    ]
+    errors = np.empty(len(pairs))
+    for batch in batches(front, len(pairs)):
+        part = pairs[batch]
+        trials = front.trials(np.arange(len(pairs))[batch])
+        home, outside = (
+            trials.models(np.stack([m.weights for m in side]), np.array([m.log_penalty for m in side]))
+            for side in zip(*part, strict=True)
+        )
+        errors[batch] = trials.standard_error(home, outside)
+    return errors
 
 
 def _order(wanted: Wanted) -> tuple[int, int, list[int]]:

@@ -100,6 +100,36 @@ class MomentsAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Expand:
+    """What are the expansions of your loss at every client's point? Answered by an `Expansion`.
+
+    ``points`` (V, N, d): of each view, a point for each of N clients; yours is number `own`, and for that one the folds
+    are wanted apart. For a target of classes only.
+    """
+
+    schema: str
+    split: str
+    points: Floats
+    own: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Moments as in `MomentsAnswer`: at the own point of each fold, and at all N points of all rows together.
+
+    ``gram`` (V, K, d, d), ``cross`` (V, K, d), ``square`` (V, K), ``rows`` (V, K); ``whole_gram`` (V, N, d, d) and
+    ``whole_cross`` (V, N, d).
+    """
+
+    gram: Floats
+    cross: Floats
+    square: Floats
+    rows: Floats
+    whole_gram: Floats
+    whole_cross: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Slopes:
     """What are your loss, its slope and its curvature at these parameters? Answered by a `SlopesAnswer`.
 
@@ -133,10 +163,14 @@ class FitAlone:
 
 @dataclass(frozen=True, slots=True)
 class FitAloneAnswer:
-    """The client's own models: ``parameters`` (V, d) and ``penalties`` (V,), of the views that are no resamples."""
+    """The client's own models: ``parameters`` (V, d), ``penalties`` (V,), and mean ``losses`` (V,) where folds judge.
+
+    Resamples have the penalty of all rows.
+    """
 
     parameters: Floats
     penalties: Floats
+    losses: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +203,7 @@ class Evaluation:
 QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "describe": (Describe, Description),
     "moments": (Moments, MomentsAnswer),
+    "expand": (Expand, Expansion),
     "slopes": (Slopes, SlopesAnswer),
     "fit-alone": (FitAlone, FitAloneAnswer),
     "evaluate": (Evaluate, Evaluation),

@@ -22,6 +22,7 @@ Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
 _MANY = 100  # clients: with more, one repetition and five judges do
 _FEWEST_FOLDS = 2
+_LEAST, _MOST = 1e-9, 1e3  # penalties
 PATHS = ("source", "out")  # what a file may say besides settings
 
 
@@ -34,7 +35,7 @@ class Study:
     number of clients unless told. `confidence` is how many standard errors a gain must have to count. `weights` are
     per sample, or per client as in the paper; `rule` is the smallest set that is nearly as good, or the paper's clipped
     weights. `resamples` of the rows say how sure each edge is. `client` is the column that says whose a row is, where
-    rows come in one table.
+    rows come in one table. `penalty` fixes the ridge penalty of all models instead of letting the folds choose it.
 
     >>> Study("died").split(clients=8).judges
     10
@@ -53,6 +54,7 @@ class Study:
     resamples: int = 0
     seed: int = 0
     client: str | None = None
+    penalty: float | None = None
 
     def __post_init__(self) -> None:
         _check_choice("task", self.task, (None, *get_args(Task)))
@@ -68,6 +70,11 @@ class Study:
         confidence: object = self.confidence
         if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence < math.inf:
             raise InputError(f"confidence is {self.confidence!r}; it must be a number of standard errors, 0 or more")
+        penalty: object = self.penalty
+        if isinstance(penalty, bool) or (
+            penalty is not None and (not isinstance(penalty, int | float) or not _LEAST <= penalty <= _MOST)
+        ):
+            raise InputError(f"penalty is {penalty!r}; it must be a number from {_LEAST:g} to {_MOST:g}")
         target: object = self.target
         if not isinstance(target, str) or not target:
             raise InputError(f"the target is {self.target!r}; it must be the name of a column")
@@ -109,6 +116,7 @@ class Study:
             standard_errors=self.confidence,
             standard_errors_to_join=self.confidence,
             clip_rule=ClipRule() if self.rule == "clip" else None,
+            penalty=self.penalty,
         )
 
     @classmethod

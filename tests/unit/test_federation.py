@@ -10,8 +10,11 @@ from comity.client import Client, Given, Policy, assign_folds
 from comity.encoding import encode, encode_target, summarise
 from comity.errors import InputError, RefusedError, UnknownClientError
 from comity.federation import InProcess
-from comity.questions import Describe, Moments
+from comity.likelihood import LogLoss, spare_intercepts
+from comity.questions import Describe, Evaluate, FitAlone, Moments, Slopes, Split
 from comity.schema import ColumnSummary, Schema, agree
+
+NOWHERE = np.empty((0, 0))
 
 
 def rows(seed: int, count: int = 30) -> pd.DataFrame:
@@ -48,15 +51,19 @@ def test_a_job_from_description_to_moments() -> None:
     assert schema.features == (
         "age", "age (missing)", "ward=A", "ward=B", "ward=C", "ward=(missing)", "smoker"
     )  # fmt: skip
-    answers = asked.ask(Moments(schema.to_json(), folds=4, seed=1))
+    split = Split(folds=4, repeats=2, judges=3, seed=1)
+    answers = asked.ask(Moments(schema.to_json(), split.to_json(), NOWHERE))
     for number, name in enumerate(asked.clients):
         x, y = encode(rows(number), schema), encode_target(rows(number), schema)
-        np.testing.assert_allclose(answers[name].gram.sum(axis=0), x.T @ x)
-        np.testing.assert_allclose(answers[name].cross.sum(axis=0), x.T @ y)
-        np.testing.assert_allclose(answers[name].square.sum(), y @ y)
-        folds = assign_folds(30, 4, 1, name)
-        np.testing.assert_allclose(answers[name].gram[2], x[folds == 2].T @ x[folds == 2])
-        np.testing.assert_array_equal(answers[name].rows, np.bincount(folds))
+        given, zeros = answers[name], np.zeros(30)
+        np.testing.assert_allclose(given.gram[0].sum(axis=0), 2 * x.T @ x)
+        np.testing.assert_allclose(given.cross[0].sum(axis=0), 2 * x.T @ y)
+        np.testing.assert_allclose(given.square[0].sum(), 2 * y @ y)
+        judge = assign_folds(zeros, 3, 1, name)
+        folds = assign_folds(zeros, 4, 1, name, 2)
+        here = (folds == 1) & (judge != 2)
+        np.testing.assert_allclose(given.gram[3, 5], x[here].T @ x[here])
+        np.testing.assert_array_equal(given.rows[0, :4], np.bincount(assign_folds(zeros, 4, 1, name, 1)))
     everything = np.concatenate([encode(rows(number), schema) for number in range(3)])
     np.testing.assert_allclose(everything[:, 0].mean(), 0.0, atol=1e-12)
     assert asked.traffic.rounds == 2
@@ -66,7 +73,7 @@ def test_a_job_from_description_to_moments() -> None:
 def test_the_log_has_all_that_was_given_and_no_answer_has_a_row() -> None:
     asked = federation()
     schema = agreed(asked)
-    answer = asked.ask(Moments(schema.to_json(), folds=3, seed=0), ["h1"])
+    answer = asked.ask(Moments(schema.to_json(), Split(folds=3).to_json(), NOWHERE), ["h1"])
     assert list(answer) == ["h1"]
     (described, given) = asked.members[1].log
     assert (described.question, described.rows) == ("describe", 30)
@@ -94,7 +101,7 @@ def test_a_policy_is_kept() -> None:
     small = Client("t", rows(0, 8))
     secretive.answer(Describe("stay"))
     with pytest.raises(RefusedError, match="client 's' does not answer the question 'moments'"):
-        secretive.answer(Moments("{}", 5, 0))
+        secretive.answer(Moments("{}", "{}", NOWHERE))
     with pytest.raises(RefusedError, match="client 't' has 8 rows"):
         small.answer(Describe("stay"))
     with pytest.raises(RefusedError, match="does not answer the question 'str'"):
@@ -119,13 +126,99 @@ def test_each_client_can_be_asked_its_own() -> None:
     assert asked.traffic.rounds == 1
 
 
-def test_folds_are_even_and_fixed_by_seed_and_name() -> None:
+def test_folds_are_even_and_fixed_by_seed_name_and_time() -> None:
     for count in (7, 30, 31):
-        sizes = np.bincount(assign_folds(count, 5, 0, "a"), minlength=5)
+        sizes = np.bincount(assign_folds(np.zeros(count), 5, 0, "a"), minlength=5)
         assert sizes.max() - sizes.min() <= 1
-    np.testing.assert_array_equal(assign_folds(30, 5, 0, "a"), assign_folds(30, 5, 0, "a"))
-    assert (assign_folds(30, 5, 0, "a") != assign_folds(30, 5, 0, "b")).any()
-    assert (assign_folds(30, 5, 0, "a") != assign_folds(30, 5, 1, "a")).any()
+    one = assign_folds(np.zeros(30), 5, 0, "a")
+    np.testing.assert_array_equal(one, assign_folds(np.zeros(30), 5, 0, "a"))
+    for other in ((0, "b", 0), (1, "a", 0), (0, "a", 1)):
+        assert (one != assign_folds(np.zeros(30), 5, *other)).any()
+
+
+def test_folds_hold_every_class_alike() -> None:
+    strata = np.repeat([0.0, 1.0], [40, 10])
+    folds = assign_folds(strata, 5, 0, "a")
+    np.testing.assert_array_equal(np.bincount(folds[strata == 1]), [2] * 5)
+
+
+def labelled() -> tuple[InProcess, Schema]:
+    asked = federation(2)
+    return asked, agreed(asked, "smoker")
+
+
+def test_the_expansion_of_a_loss_is_right_to_second_order() -> None:
+    asked, schema = labelled()
+    split = Split(folds=3, repeats=1, judges=2, resamples=2)
+    size = len(schema.features) + 1
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(split.views, size)) / 3
+    given = asked.ask(Moments(schema.to_json(), split.to_json(), points))["h1"]
+    loss = LogLoss(encode(rows(1), schema), encode_target(rows(1), schema), 2)
+    judge = assign_folds(loss.target, 2, 0, "h1")
+    for view, kept in ((0, np.ones(30)), (2, (judge != 1).astype(float))):
+        for far, allowed in ((0.0, 1e-12), (1e-3, 1e-6)):
+            at = points[view] + far * rng.normal(size=size)
+            gram, cross = given.gram[view].sum(axis=0), given.cross[view].sum(axis=0)
+            told = given.square[view].sum() - 2 * cross @ at + at @ gram @ at
+            assert told == pytest.approx(loss.rows(at) @ kept, rel=allowed)
+    assert given.rows[3].sum() == given.rows[4].sum() == 30
+    assert not np.array_equal(given.rows[3], given.rows[4])
+
+
+def test_slopes_are_those_of_a_view() -> None:
+    asked, schema = labelled()
+    split = Split(judges=4).to_json()
+    size = len(schema.features) + 1
+    models = np.random.default_rng(0).normal(size=(3, size))
+    given = asked.ask(Slopes(schema.to_json(), split, models, np.array([0.0, 2.0, 0.0])))["h0"]
+    loss = LogLoss(encode(rows(0), schema), encode_target(rows(0), schema), 2)
+    kept = (assign_folds(loss.target, 4, 0, "h0") != 1).astype(float)
+    np.testing.assert_allclose(given.slopes[1], loss.slope(models[1], kept))
+    np.testing.assert_allclose(given.curvatures[2], loss.curvature(models[2], np.ones(30)))
+    np.testing.assert_allclose(given.losses[1], loss.rows(models[1]) @ kept)
+    np.testing.assert_array_equal(given.rows, [30, kept.sum(), 30])
+
+
+def test_a_model_of_its_own_is_tuned_by_the_folds() -> None:
+    """Noise alone asks for a large penalty, and a strong effect for a small one."""
+    rng = np.random.default_rng(0)
+    strong = pd.DataFrame({"x": rng.normal(size=200), "z": rng.normal(size=200)})
+    noise = strong.assign(y=rng.choice(["no", "yes"], 200))
+    strong = strong.assign(y=np.where(strong["x"] + rng.normal(size=200) > 0, "yes", "no"))
+    asked = InProcess((Client("strong", strong), Client("noise", noise)))
+    schema = agreed(asked, "y")
+    split = Split(judges=3)
+    penalties = np.logspace(-6, 1, 8)
+    given = asked.ask(FitAlone(schema.to_json(), split.to_json(), penalties))
+    assert given["strong"].penalties[0] < 0.1 <= given["noise"].penalties[0]
+    loss = LogLoss(encode(strong, schema), encode_target(strong, schema), 2)
+    costs = given["strong"].penalties[0] * spare_intercepts(loss.size, 1)
+    slope = loss.slope(given["strong"].parameters[0], np.ones(200)) / 200 + 2 * costs * given["strong"].parameters[0]
+    np.testing.assert_allclose(slope, 0.0, atol=1e-5)
+    assert given["strong"].parameters.shape == (4, 3)
+
+
+def test_rows_are_judged_by_models_that_left_them_out() -> None:
+    """The models of a view are perfect on rows they know and useless elsewhere: what they know must not show."""
+    asked = federation(1)
+    schema = agreed(asked, "stay")
+    target = encode_target(rows(0), schema)
+    split = Split(judges=3)
+    judge = assign_folds(np.zeros(30), 3, 0, "h0")
+    size = len(schema.features) + 1
+    models = np.zeros((2, 4, size))
+    for view in range(3):
+        models[1, 1 + view, -1] = target[judge != view].mean()
+    given = asked.ask(Evaluate(schema.to_json(), split.to_json(), "rmse", models))["h0"]
+    held = np.array([models[1, 1 + part, -1] for part in judge])
+    on_all = [((models[1, 1 + view, -1] - target) ** 2).mean() for view in range(3)]
+    scale = rows(0)["stay"].std(ddof=0)
+    expected = np.sqrt(((held - target) ** 2).mean() + (target**2).mean() - np.mean(on_all)) * scale
+    assert given.values[1] == pytest.approx(expected)
+    assert given.values[0] == pytest.approx(scale)
+    np.testing.assert_allclose(given.gains, given.values - given.values[0])
+    assert given.errors[0] > 0 == given.gain_errors[0]
 
 
 def test_a_schema_survives_json() -> None:

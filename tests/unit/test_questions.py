@@ -1,15 +1,19 @@
 """The wire: questions and answers as plain values and arrays, and nothing else."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from comity.errors import InputError
-from comity.questions import RECORDS, Describe, Moments, MomentsAnswer, Packed, pack, unpack
+from comity.questions import QUESTIONS, RECORDS, Describe, Moments, MomentsAnswer, Packed, pack, unpack
 
 ANSWER = MomentsAnswer(np.ones((2, 3, 3)), np.zeros((2, 3)), np.array([1.0, 2.0]), np.array([4.0, 4.0]))
 
 
-@pytest.mark.parametrize("record", [Describe("y"), Moments("{}", 5, 0), ANSWER], ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize(
+    "record", [Describe("y"), Moments("{}", "{}", np.zeros((2, 3))), ANSWER], ids=lambda r: type(r).__name__
+)
 def test_what_is_packed_comes_back(record: object) -> None:
     packed = pack(record)
     again = unpack(packed)
@@ -31,7 +35,7 @@ def test_nothing_else_can_be_sent() -> None:
     [
         (Packed("System", "{}", {}), "neither a question nor an answer"),
         (Packed("Describe", "{}", {}), "has the fields"),
-        (Packed("Moments", '{"schema": "", "folds": 5, "seed": 0, "more": 1}', {}), "has the fields"),
+        (Packed("Moments", '{"schema": "", "split": "", "points": 0, "more": 1}', {}), "has the fields"),
         (Packed("MomentsAnswer", '{"gram": 1, "cross": 1, "square": 1, "rows": 1}', {}), "'gram' of a MomentsAnswer"),
         (
             Packed("MomentsAnswer", "{}", {name: np.array(["x"]) for name in ("gram", "cross", "square", "rows")}),
@@ -45,4 +49,7 @@ def test_what_does_not_fit_is_refused(packed: Packed, message: str) -> None:
 
 
 def test_every_record_is_on_the_list() -> None:
-    assert set(RECORDS) == {"Describe", "Description", "Moments", "MomentsAnswer"}
+    assert set(RECORDS) == {record.__name__ for pair in QUESTIONS.values() for record in pair}
+    assert set(QUESTIONS) == {"describe", "moments", "slopes", "fit-alone", "evaluate", "expand"}
+    for record in RECORDS.values():
+        assert {field.type for field in fields(record)} <= {"str", "int", "bool", "Floats"}

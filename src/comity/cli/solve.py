@@ -41,6 +41,9 @@ Examples:
 @click.option("--confidence", type=float, metavar="Z", help="Standard errors that a gain must exceed (1).")
 @click.option("--weights", type=click.Choice(["sample", "client"]), help="What a weight is of: a row, or a client.")
 @click.option("--rule", type=click.Choice(["smallest", "clip"]), help="How a set is chosen; clip is the paper's.")
+@click.option(
+    "--penalty", type=float, metavar="L", help="The ridge penalty of all models; unless told, it is searched."
+)
 @click.option("--seed", type=int, metavar="N", help="Same seed, same result (0).")
 @click.option("--resamples", type=int, metavar="N", help="Say how sure each edge is, by N resamples of the rows (0).")
 @click.option("--study", "study_file", type=click.Path(), metavar="FILE", help="Settings in a TOML file.")

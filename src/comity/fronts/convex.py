@@ -17,7 +17,7 @@ from comity.federation import Federation
 from comity.fronts.quadratic import Integers, QuadraticFront
 from comity.fronts.simplex import Floats
 from comity.likelihood import spare_intercepts
-from comity.questions import Moments, Slopes, SlopesAnswer, Split
+from comity.questions import Expand, Moments, Slopes, SlopesAnswer, Split
 
 _POOLED = 1e-3  # the penalty of the model at which losses are expanded
 _SHORTER = 0.25
@@ -119,6 +119,35 @@ class ConvexFront:
         start = np.zeros((views, self.size))
         weights = np.full((views, clients), 1 / clients)
         return self.newton(Wanted(weights, np.full(views, _POOLED), np.arange(views), start), rounds, tell)
+
+    def expand_at(self, points: Floats) -> tuple[QuadraticFront, ...]:
+        """Return the quadratic front of every view, expanded at a point of each client's own (1 + judges, N, d).
+
+        Where clients differ much, the pooled model is far from what any of them wants, and so is an expansion there.
+        """
+        split = Split.from_json(self.split)
+        everywhere = np.concatenate([points, np.repeat(points[:1], split.resamples, axis=0)])
+        answers = self.federation.ask(
+            {
+                client: Expand(self.schema, self.split, everywhere, own)
+                for own, client in enumerate(self.federation.clients)
+            }
+        ).values()
+        return tuple(
+            QuadraticFront(
+                gram=np.stack([answer.gram[view] for answer in answers]),
+                cross=np.stack([answer.cross[view] for answer in answers]),
+                square=np.stack([answer.square[view] for answer in answers]),
+                rows=np.stack([answer.rows[view] for answer in answers]),
+                intercepts=self.outputs,
+                per_client=self.per_client,
+                likelihood=True,
+                repeats=split.repeats,
+                whole_gram=np.stack([answer.whole_gram[view] for answer in answers], axis=1),
+                whole_cross=np.stack([answer.whole_cross[view] for answer in answers], axis=1),
+            )
+            for view in range(split.views)
+        )
 
     def expand(self, points: Floats) -> tuple[QuadraticFront, ...]:
         """Return the quadratic front of every view, its losses expanded at the view's point (1 + judges, d).

@@ -30,7 +30,10 @@ class QuadraticFront:
 
     `gram` (N, K, d, d), `cross` (N, K, d), `square` (N, K) and `rows` (N, K) are sums over a client's rows in a fold.
     With `per_client`, weights are those of the paper: they scale a client's mean loss, not that of each of its rows.
-    `likelihood` says that the sums are not squares but a second-order expansion of a negative log-likelihood.
+    `likelihood` says that the sums are not squares but a second-order expansion of a negative log-likelihood. Such a
+    front may be expanded at a point of each target's own: then `whole_gram` (N, N, d, d) and `whole_cross` (N, N, d)
+    have for each target every client's sums over all its rows, and the sums in folds are those at the client's own.
+    Far from there it misleads: `alone_losses` (N,) are exact ones, and below `least_penalty` (N,) it flatters.
     """
 
     gram: Floats
@@ -41,6 +44,10 @@ class QuadraticFront:
     per_client: bool = False
     likelihood: bool = False
     repeats: int = 1
+    whole_gram: Floats | None = None
+    whole_cross: Floats | None = None
+    alone_losses: Floats | None = None
+    least_penalty: Floats | None = None
 
     @property
     def clients(self) -> int:
@@ -65,14 +72,15 @@ class QuadraticFront:
 
     @cached_property
     def total_gram(self) -> Floats:
-        """Every client's gram matrix over all its rows, times its unit, flattened: (N, d²)."""
-        total: Floats = self.gram.sum(axis=1) / self.repeats
-        return total.reshape(self.clients, -1) * self.unit[:, None]
+        """Every client's gram matrix over all its rows, times its unit, flattened: (1 or N, N, d²), by target."""
+        total: Floats = self.gram.sum(axis=1)[None] / self.repeats if self.whole_gram is None else self.whole_gram
+        return total.reshape(len(total), self.clients, -1) * self.unit[:, None]
 
     @cached_property
     def total_cross(self) -> Floats:
-        """Every client's Σ y x over all its rows, times its unit: (N, d)."""
-        return np.asarray(self.cross.sum(axis=1) / self.repeats * self.unit[:, None])
+        """Every client's Σ y x over all its rows, times its unit: (1 or N, N, d), by target."""
+        total: Floats = self.cross.sum(axis=1)[None] / self.repeats if self.whole_cross is None else self.whole_cross
+        return np.asarray(total * self.unit[:, None])
 
     @cached_property
     def total_rows(self) -> Floats:
@@ -83,14 +91,28 @@ class QuadraticFront:
         """Return the trials of P targets: see `Trials`."""
         return Trials(self, target)
 
-    def models(self, weights: Floats, log_penalty: Floats) -> Floats:
-        """Return the parameters (P, d) for weights (P, N) and logarithms of penalties (P,), on all rows."""
+    def models(self, target: Integers, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the parameters (P, d) for targets (P,), weights (P, N), logarithms of penalties (P,), on all rows."""
         size = self.penalised.size
-        rows = weights @ self.total_rows
-        system = (weights @ self.total_gram).reshape(-1, size, size) / rows[:, None, None]
+        gram, cross, rows = self.mix(target, weights)
+        system = gram.reshape(-1, size, size) / rows[:, None, None]
         system[:, np.arange(size), np.arange(size)] += np.exp(log_penalty)[:, None] * self.penalised
-        right = weights @ self.total_cross / rows[:, None]
-        return np.asarray(np.linalg.solve(system, right[..., None])[..., 0])
+        return np.asarray(np.linalg.solve(system, (cross / rows[:, None])[..., None])[..., 0])
+
+    def mix(self, target: Integers, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the weighted sums over clients: gram (P, d²), cross (P, d), rows (P,)."""
+        if self.whole_gram is None:
+            return weights @ self.total_gram[0], weights @ self.total_cross[0], weights @ self.total_rows
+        gram = (weights[:, None] @ self.total_gram[target])[:, 0]
+        cross = (weights[:, None] @ self.total_cross[target])[:, 0]
+        return gram, cross, weights @ self.total_rows
+
+    def spread(self, target: Integers, by_gram: Floats, by_cross: Floats) -> Floats:
+        """Return for each client (P, N) the products of its sums with gram-like (P, d²) and cross-like (P, d) ones."""
+        if self.whole_gram is None:
+            return np.asarray(by_cross @ self.total_cross[0].T + by_gram @ self.total_gram[0].T)
+        products = self.total_gram[target] @ by_gram[..., None] + self.total_cross[target] @ by_cross[..., None]
+        return np.asarray(products[..., 0])
 
     def loss(self, client: int, fold: int, model: Floats) -> float:
         """Return the sum of squares of a model (d,) over a client's rows in a fold."""
@@ -205,7 +227,7 @@ class Trials:
         scaled = adjoint / rows[..., None]
         pull = (scaled * shrinking).sum(axis=-1)
         outer = (scaled.transpose(0, 2, 1) @ models).reshape(len(self), -1)
-        by_weight = scaled.sum(axis=1) @ front.total_cross.T - outer @ front.total_gram.T
+        by_weight = front.spread(self.target, -outer, scaled.sum(axis=1))
         by_weight -= pull.sum(axis=1)[:, None] * front.total_rows
         own = self._own_cross - (self._own_gram @ models[..., None])[..., 0]
         by_weight[np.arange(len(self)), self.target] = (scaled * own).sum(axis=(1, 2)) - (pull * self._own_rows).sum(1)
@@ -219,9 +241,10 @@ class Trials:
         others = weights.copy()
         others[everybody, self.target] = 0.0
         size = front.penalised.size
-        system = (others @ front.total_gram).reshape(-1, 1, size, size) + own[:, None, None, None] * self._own_gram
-        right = (others @ front.total_cross)[:, None] + own[:, None, None] * self._own_cross
-        rows = (others @ front.total_rows)[:, None] + own[:, None] * self._own_rows
+        gram, cross, count = front.mix(self.target, others)
+        system = gram.reshape(-1, 1, size, size) + own[:, None, None, None] * self._own_gram
+        right = cross[:, None] + own[:, None, None] * self._own_cross
+        rows = count[:, None] + own[:, None] * self._own_rows
         system /= rows[..., None, None]
         diagonal = np.arange(size)
         system[..., diagonal, diagonal] += np.exp(log_penalty)[:, None, None] * front.penalised

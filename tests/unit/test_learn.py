@@ -1,0 +1,98 @@
+"""The whole way through a federation: rounds, honesty, what is learned."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comity.client import Client, Policy
+from comity.errors import InputError, RefusedError
+from comity.federation import InProcess
+from comity.learn import learn
+from comity.study import Study
+
+
+def federation(clients: int, rows: int = 40, classes: int = 0, seed: int = 0, features: int = 4) -> InProcess:
+    """Two groups with opposite effects; the target is a number, or one of several classes."""
+    rng = np.random.default_rng(seed)
+    names = [f"x{number}" for number in range(features)]
+    effects = rng.normal(size=(features, max(classes, 1))) * 2 / np.sqrt(features)
+    members = []
+    for number in range(clients):
+        x = rng.normal(size=(rows, features))
+        scores = x @ (effects if number % 2 else -effects)
+        y = scores[:, 0] + rng.normal(size=rows) * 0.5
+        if classes:
+            y = np.array([f"k{k}" for k in (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)])
+        members.append(Client(f"c{number}", pd.DataFrame(x, columns=names).assign(y=y)))
+    return InProcess(tuple(members))
+
+
+@pytest.mark.parametrize("clients", [5, 20, 100])
+def test_a_number_takes_at_most_eight_rounds(clients: int) -> None:
+    asked = federation(clients, rows=24)
+    learned = learn(asked, Study("y", judges=2, repeats=1))
+    assert asked.traffic.rounds <= 8
+    assert len(learned.evaluations) == clients
+
+
+@pytest.mark.parametrize("clients", [5, 20, 100])
+def test_classes_take_at_most_thirty_rounds(clients: int) -> None:
+    asked = federation(clients, rows=40, classes=2)
+    learned = learn(asked, Study("y", judges=2, repeats=1))
+    assert asked.traffic.rounds <= 30
+    assert len(learned.evaluations) == clients
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_groups_are_found_and_gain(classes: int) -> None:
+    learned = learn(federation(6, rows=60, classes=classes, features=12), Study("y", judges=5))
+    groups = {frozenset(f"c{n}" for n in range(6) if n % 2 == side) for side in (0, 1)}
+    found = set(learned.decision.equilibrium.coalitions)
+    assert all(any(coalition <= group for group in groups) for coalition in found)
+    assert learned.certificate.proved
+    assert learned.models.shape[:2] == (3, 6)
+    better = 1 if classes else -1
+    gains = [better * learned.evaluations[client].gains[1] for client in learned.rows]
+    assert np.mean(gains) > 0
+
+
+def test_it_is_the_same_again_and_differs_with_the_seed() -> None:
+    one, again, other = (learn(federation(4), Study("y", seed=seed)) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.models, again.models)
+    assert list(one.game.records()) == list(again.game.records())
+    assert not np.array_equal(one.decision.best.losses, other.decision.best.losses)
+
+
+def test_who_stays_alone_gets_in_its_coalition_what_it_has_alone() -> None:
+    learned = learn(federation(3, rows=200), Study("y"))
+    for place, client in enumerate(learned.decision.clients):
+        if len(learned.decision.equilibrium.coalition_of(client)) == 1:
+            np.testing.assert_array_equal(learned.models[0, place], learned.models[1, place])
+            assert learned.evaluations[client].gains[1] == learned.evaluations[client].gain_errors[1] == 0
+    assert {len(c) for c in learned.decision.equilibrium.coalitions} <= {1, 2}
+
+
+def test_resamples_are_decided_too() -> None:
+    learned = learn(federation(4), Study("y", resamples=3))
+    assert len(learned.resampled) == 3
+
+
+@pytest.mark.parametrize("options", [{"weights": "client"}, {"rule": "clip"}, {"penalty": 0.01}, {"confidence": 3.0}])
+@pytest.mark.parametrize("classes", [0, 2])
+def test_options_work(options: dict, classes: int) -> None:
+    learned = learn(federation(4, classes=classes), Study("y", judges=2, repeats=1, **options))
+    assert np.isfinite(learned.models).all()
+    if "penalty" in options:
+        np.testing.assert_allclose(learned.penalties, 0.01)
+
+
+def test_too_few_rows_one_client_and_refusals_are_said() -> None:
+    few = federation(3, rows=40)
+    small = InProcess((*few.members[:2], Client("small", few.members[2].rows.head(9), Policy(least_rows=5))))
+    with pytest.raises(InputError, match="client 'small' has 9 rows, too few for 5 folds and 10 judges"):
+        learn(small, Study("y"))
+    with pytest.raises(InputError, match="one client only"):
+        learn(InProcess(few.members[:1]), Study("y"))
+    silent = InProcess((*few.members[:2], Client("silent", few.members[2].rows, Policy(questions=("describe",)))))
+    with pytest.raises(RefusedError, match="'silent' does not answer the question 'moments'"):
+        learn(silent, Study("y"))
