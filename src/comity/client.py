@@ -208,8 +208,14 @@ def _evaluate(client: Client, question: Evaluate) -> Evaluation:
     drawn = _resampled(len(target), Split.from_json(question.split).seed, client.name)
     spread = np.stack([metric.measure(held, target, drawn) for held in held_out])
     return Evaluation(
-        np.array(values), spread.std(axis=1), np.array(values) - values[0], (spread - spread[0]).std(axis=1)
+        np.array(values), _deviations(spread), np.array(values) - values[0], _deviations(spread - spread[0])
     )
+
+
+def _deviations(spread: Floats) -> Floats:
+    """Return the standard deviations over resamples (M, B) that have a value: one of a single class has no AUC."""
+    known = spread[:, ~np.isnan(spread).any(axis=0)]
+    return known.std(axis=1) if known.shape[1] > 1 else np.full(len(spread), np.nan)
 
 
 def _resampled(rows: int, seed: int, name: str) -> Floats:

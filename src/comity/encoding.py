@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from comity.core import shown
 from comity.errors import InputError
 from comity.likelihood import LogLoss
 from comity.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema, Target
 
 Floats = NDArray[np.float64]
 _A_PAIR = 2
+_MOST_NUMBERS_AMONG_TEXT = 20  # with more of them, a column of numbers has some text by mistake
 
 
 def summarise(rows: pd.DataFrame, target: str, classes: bool, most_levels: int) -> tuple[ColumnSummary, ...]:
@@ -33,10 +35,12 @@ def _summarise(name: str, values: pd.Series, most_numbers: int, most_texts: int)
     if numbers is None:
         texts = present.map(str)
         readable = pd.to_numeric(texts, errors="coerce").notna()
-        told = distinct <= max(_A_PAIR, min(most_texts, len(present) // 2))
+        told = _few(distinct, present, most_texts) and texts[readable].nunique() <= _MOST_NUMBERS_AMONG_TEXT
+        # Codes such as 12e4 among many texts are no numbers; some text among many numbers is a slip.
+        mixed = readable.any() if told else 2 * readable.sum() >= len(texts)
         return replace(
             summary,
-            kind="mixed" if readable.any() and not told else "text",
+            kind="mixed" if mixed else "text",
             levels=_levels(present) if told else None,
         )
     finite = numbers[np.isfinite(numbers)]
@@ -48,8 +52,13 @@ def _summarise(name: str, values: pd.Series, most_numbers: int, most_texts: int)
         infinite=int(numbers.size - finite.size),
         mean=mean,
         squares=float(((finite - mean) ** 2).sum()),
-        levels=_levels(present) if distinct <= most_numbers else None,
+        levels=_levels(present) if most_numbers and _few(distinct, present, most_numbers) else None,
     )
+
+
+def _few(distinct: int, present: pd.Series, most: int) -> bool:
+    """Tell whether different values are few enough to be told: two, or so many that each has two rows on average."""
+    return distinct <= max(_A_PAIR, min(most, len(present) // 2))
 
 
 def _levels(present: pd.Series) -> dict[str, int]:
@@ -93,8 +102,8 @@ def _encode_number(rows: pd.DataFrame, column: NumberColumn | CategoryColumn) ->
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
     unreadable = np.isnan(numbers) & values.notna().to_numpy()
     if unreadable.any() or np.isinf(numbers).any():
-        bad = values[unreadable | np.isinf(numbers)].iloc[0]
-        raise InputError(f"column {column.name!r} has {bad!r}, which is not a finite number; mend it")
+        bad = level_of(values[unreadable | np.isinf(numbers)].iloc[0])
+        raise InputError(f"column {column.name!r} has {shown(bad)}, which is not a finite number; mend it")
     missing = np.isnan(numbers)
     standard = np.where(missing, 0.0, (numbers - column.mean) / column.scale)
     return np.column_stack([standard, missing.astype(np.float64)]) if column.indicator else standard[:, None]
@@ -116,8 +125,10 @@ def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:
     if target.task == "classes":
         codes = pd.Index(target.classes).get_indexer(rows[target.name].map(level_of))
         if (codes < 0).any():
-            bad = rows[target.name][codes < 0].iloc[0]
-            raise InputError(f"the target {target.name!r} has {bad!r}, which is none of {', '.join(target.classes)}")
+            bad = level_of(rows[target.name][codes < 0].iloc[0])
+            raise InputError(
+                f"the target {target.name!r} has {shown(bad)}, which is none of {', '.join(target.classes)}"
+            )
         return np.asarray(codes, np.float64)
     numbers = np.asarray(pd.to_numeric(rows[target.name], errors="coerce"), np.float64)
     if not np.isfinite(numbers).all():

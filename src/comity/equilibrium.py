@@ -90,7 +90,10 @@ def find_equilibrium(
 def replay_peels(told: Mapping[str, Any]) -> Equilibrium:
     """Peel again by the wishes that ``Equilibrium.to_dict`` told, and check that the same coalitions come out.
 
-    >>> found = find_equilibrium(BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]}))
+    The equilibrium is one that was found by asking, where those who lost a collaborator were asked again.
+
+    >>> wishes = {"a": ["b"], "b": ["a"], "c": ["a"]}
+    >>> found = find_equilibrium(wishes, lambda client, remaining: [i for i in wishes[client] if i in remaining])
     >>> replay_peels(found.to_dict())
     Equilibrium({a, b}, {c})
     """

@@ -20,6 +20,10 @@ class FormatError(InputError):
     """A file cannot be read as what its name says it is."""
 
 
+class ChangedError(FormatError):
+    """A saved result is not as it was written, or what it says does not follow from its own figures."""
+
+
 class OutputError(ComityError, OSError):
     """A result cannot be written where it was asked for."""
 

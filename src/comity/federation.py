@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from comity.client import Client
 from comity.core import check_names, unknown_client
 from comity.questions import Packed, pack, unpack
+
+if TYPE_CHECKING:  # whoever asks needs no code that sees rows
+    from comity.client import Client
 
 
 @dataclass(slots=True)

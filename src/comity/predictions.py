@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from comity.core import shown
 from comity.encoding import encode, level_of
 from comity.encoding import predict as apply
 from comity.errors import InputError, UnknownClientError
-from comity.schema import CategoryColumn, Schema
+from comity.schema import CategoryColumn, Schema, list_columns
 
 if TYPE_CHECKING:
     from comity.result import Result
@@ -28,14 +29,22 @@ def predict(result: Result, rows: pd.DataFrame, kind: str) -> tuple[pd.DataFrame
         raise InputError(f"there are two columns {double[0]!r}; give every column one name")
     rows = rows.set_axis(names, axis=1)
     if column not in names:
-        raise InputError(f"there is no column {column!r}, which says whose each row is")
+        raise InputError(f"there is no column {column!r}, which says whose each row is; {list_columns(names, column)}")
+    if absent := [each.name for each in result.schema.columns if each.name not in names]:
+        raise InputError(
+            f"there is no column {absent[0]!r}, which the models were trained with; {list_columns(names, absent[0])}"
+        )
     owners = rows[column].map(level_of, na_action="ignore")
     if owners.isna().any():
         raise InputError(f"{int(owners.isna().sum())} rows have no value in {column!r}, which says whose each row is")
     unknown = sorted(set(owners) - set(result.clients))
     if unknown:
-        known = ", ".join(map(str, result.clients[:_SHOWN])) + (" …" if len(result.clients) > _SHOWN else "")
-        raise UnknownClientError(f"there is no model for client {shown(unknown[0])}; there are models for {known}")
+        known = ", ".join(map(shown, result.clients[:_SHOWN])) + (" …" if len(result.clients) > _SHOWN else "")
+        close = difflib.get_close_matches(unknown[0], result.clients, n=1)
+        hint = f" (did you mean {shown(close[0])}?)" if close else ""
+        raise UnknownClientError(
+            f"there is no model for client {shown(unknown[0])}; there are models for {known}{hint}"
+        )
     notes = _notes(result, names, rows)
     features = encode(rows, result.schema)
     target = result.schema.target
@@ -62,9 +71,17 @@ def _notes(result: Result, names: list[str], rows: pd.DataFrame) -> tuple[str, .
     known |= {*result.study.exclude, *result.left_out}
     notes = []
     if extra := [name for name in names if name not in known]:
-        notes.append(f"columns that the models do not know are ignored: {', '.join(map(repr, extra[:_SHOWN]))}")
+        more = " and more" if len(extra) > _SHOWN else ""
+        notes.append(f"columns that the models do not know are ignored: {', '.join(map(repr, extra[:_SHOWN]))}{more}")
     for column in schema.columns:
-        if not isinstance(column, CategoryColumn) or column.name not in names:
+        missing = int(rows[column.name].isna().sum())
+        if missing and not column.indicator:
+            taken = "none of its levels" if isinstance(column, CategoryColumn) else "its mean"
+            notes.append(
+                f"column {column.name!r} is missing in {missing} rows, which it was not when the models were trained; "
+                f"it is taken for {taken} there"
+            )
+        if not isinstance(column, CategoryColumn):
             continue
         present = rows[column.name].dropna().map(level_of)
         if unseen := sorted(set(present) - set(column.levels)):

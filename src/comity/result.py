@@ -8,6 +8,7 @@ import json
 import math
 import os
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -19,7 +20,7 @@ import numpy as np
 from comity.certificate import Certificate, certify
 from comity.core import BenefitGraph, Coalition, Game, unknown_client
 from comity.equilibrium import replay_peels
-from comity.errors import ComityError, ComityWarning, FormatError, InputError
+from comity.errors import ChangedError, ComityError, ComityWarning, FormatError, InputError
 from comity.files import read_text, write_directory
 from comity.formats.json_text import parse_json
 from comity.fronts.simplex import Floats
@@ -196,7 +197,13 @@ class Result:
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read a result, having checked that it is as it was written: see `verify`."""
-        return cls._from_document(*_read(directory))
+        document, models = _read(directory)
+        try:
+            return cls._from_document(document, models)
+        except ComityError as error:
+            raise ChangedError(f"{directory}: {error}") from None
+        except (AttributeError, IndexError, LookupError, TypeError, ValueError) as error:
+            raise ChangedError(f"{directory}: what is in it does not go together ({type(error).__name__})") from None
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], models: dict[str, Floats]) -> Self:
@@ -247,21 +254,39 @@ class Result:
 def verify(directory: str | os.PathLike[str]) -> Result:
     """Check a saved result: that nothing was changed, that coalitions follow from wishes, and the proof; return it.
 
-    Whatever is wrong is an `InputError` that says what. A result whose proof does not hold is returned, and its
-    certificate says so.
+    What was changed is a `ChangedError` that says where; something else than a result is a `FormatError`. A result
+    whose proof does not hold is returned, and its certificate says so.
+
+    The seal finds every slip and every change by hand. Somebody who seals a changed result again can only say what
+    goes together: coalitions that follow from the wishes, and a proof that follows from the utilities.
     """
-    document, models = _read(directory)
-    try:
-        result = Result._from_document(document, models)
-    except ComityError as error:
-        raise FormatError(f"{directory}: {error}") from None
-    for part, again in (
-        ("certificate", result.certificate.to_dict()),
-        ("contributions", [asdict(each) for each in result.contributions]),
-    ):
-        if document[part] != json.loads(json.dumps(again)):
-            raise FormatError(f"{directory}: the {part} in it is not what follows from its utilities")
+    result = Result.load(directory)
+    document, _ = _read(directory)
+    for part, again in result.to_dict().items():
+        if part != "comity" and document.get(part) != json.loads(json.dumps(again)):
+            raise ChangedError(f"{directory}: the part {part!r} is not what follows from the rest")
+    if wrong := _disagreement(result):
+        raise ChangedError(f"{directory}: {wrong}")
     return result
+
+
+def _disagreement(result: Result) -> str | None:
+    """Return in words what in a result does not go together, if anything."""
+    if result.graph != result.equilibrium.peels[0].graph:
+        return "the graph is not that of the first wishes"
+    if tuple(result.utilities) != result.clients:
+        return "the utilities are not those of the clients"
+    for kind in KINDS:
+        weights, models = result.weights[kind], result.models[kind]
+        if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1):
+            return f"the weights of the models {kind!r} are not shares of a whole"
+        if models.shape[0] != len(result.clients) or not np.isfinite(models).all():
+            return f"the models {kind!r} are not one for each client"
+    for place, client in enumerate(result.clients):
+        home = result.equilibrium.coalition_of(client)
+        if any(result.clients[j] not in home for j in np.flatnonzero(result.weights["coalition"][place])):
+            return f"the model of {client!r} in its coalition has weights on others"
+    return None
 
 
 def check_kind(model: str) -> str:
@@ -281,29 +306,38 @@ def seal(document: Mapping[str, Any]) -> str:
 def _read(directory: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Read the two files of a result, having checked that they are as they were written."""
     place = Path(directory)
+    if not os.fspath(directory):
+        raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
     if not place.is_dir():
         raise FormatError(f"{directory}: there is no such directory; give one that comity solve wrote with --out")
+    if not (place / MARKER).exists():
+        raise FormatError(f"{directory}: there is no {MARKER} in it; give a directory that comity solve wrote")
     try:
         document = parse_json(read_text(place / MARKER))
     except InputError as error:
         raise FormatError(f"{place / MARKER}: {str(error).removeprefix(f'{place / MARKER}: ')}") from None
     if not isinstance(document, dict) or "format" not in document or "seal" not in document:
         raise FormatError(f"{place / MARKER}: this is not a result of comity solve")
+    if seal(document) != document["seal"]:
+        raise ChangedError(f"{place / MARKER}: something in it was changed since it was written; its seal is broken")
     if document["format"] != FORMAT:
         raise FormatError(
             f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
             "take the version that wrote it"
         )
-    if seal(document) != document["seal"]:
-        raise FormatError(f"{place / MARKER}: something in it was changed since it was written; its seal is broken")
     try:
         raw = (place / MODELS).read_bytes()
     except OSError as error:
-        raise FormatError(f"{place / MODELS}: cannot be read ({error.strerror or error})") from None
-    if hashlib.sha256(raw).hexdigest() != document["models"]["sha256"]:
-        raise FormatError(f"{place / MODELS}: these are not the models that the result was written with")
-    with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
-        return document, {kind: np.asarray(stored[kind]) for kind in KINDS}
+        raise ChangedError(f"{place / MODELS}: cannot be read ({error.strerror or error})") from None
+    try:
+        if hashlib.sha256(raw).hexdigest() != document["models"]["sha256"]:
+            raise ChangedError(f"{place / MODELS}: these are not the models that the result was written with")
+        with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
+            return document, {kind: np.asarray(stored[kind], np.float64) for kind in KINDS}
+    except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, ComityError):
+            raise
+        raise ChangedError(f"{place / MODELS}: not the models of a result ({type(error).__name__})") from None
 
 
 def _plain(value: Any) -> Any:

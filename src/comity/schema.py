@@ -6,27 +6,32 @@ missing values become the mean with an indicator beside it. Nothing here sees a 
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from comity.core import shown
 from comity.errors import InputError
 
 Task = Literal["regression", "classes"]
 Kind = Literal["number", "text", "mixed", "empty"]
 _MISSING = "(missing)"
+_SHOWN = 20
+_FEWEST_TO_BE_IDENTIFIERS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
     """What a client tells of one of its columns.
 
-    `kind` is what its values are; `present` and `missing` count them; `distinct` counts different ones; `whole`
-    says that all are whole numbers; `infinite` counts infinities, `mean` and `squares` (sum of squares about it)
-    are those of the finite numbers; `levels` counts each different value, as far as they are few enough to be told.
+    `kind` is what its values are, ``mixed`` if some are numbers and some text; `present` and `missing` count them;
+    `distinct` counts different ones; `whole` says that all are whole numbers; `infinite` counts infinities, `mean`
+    and `squares` (sum of squares about it) are those of the finite numbers; `levels` counts each different value, as
+    far as they are few enough to be told.
     """
 
     name: str
@@ -139,7 +144,8 @@ def agree(
     known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
     for name in (target, *exclude):
         if name not in names:
-            raise InputError(f"there is no column {name!r}; the columns are {', '.join(map(repr, names))}")
+            raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
+    _check_not_empty(known, {target, *exclude})
     warnings: list[str] = []
     columns: list[NumberColumn | CategoryColumn] = []
     for name in names:
@@ -161,8 +167,32 @@ def agree(
         raise InputError(f"client {absent!r} has no column {target!r}, which is to be predicted")
     used = {column.name for column in columns} | {target, *exclude}
     left_out = tuple(name for name in names if name not in used)
-    schema = Schema(tuple(columns), _agree_on_target(target, target_summaries, task))
+    schema = Schema(tuple(columns), _agree_on_target(target, target_summaries, task, warnings))
     return Agreement(schema, left_out, tuple(warnings))
+
+
+def list_columns(names: Collection[str], wanted: str = "") -> str:
+    """Return the names of columns for a message, with the one that may have been meant.
+
+    >>> list_columns(["age", "died"], "Dead")
+    "the columns are 'age', 'died' (did you mean 'died'?)"
+    """
+    folded = {name.strip().casefold(): name for name in names}
+    close = difflib.get_close_matches(str(wanted).strip().casefold(), folded, n=1)
+    hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"the columns are {', '.join(map(shown, list(names)[:_SHOWN]))}{more}{hint}"
+
+
+def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], apart: Collection[str]) -> None:
+    """Check that every client has something to learn from: a value in some column that is not set apart."""
+    for client, columns in known.items():
+        told = [column for name, column in columns.items() if name not in apart]
+        if told and all(column.kind == "empty" for column in told):
+            raise InputError(
+                f"client {client!r} has no value in any column but the target: all are missing; "
+                "fill them in, or leave the client out"
+            )
 
 
 def _agree_on(
@@ -173,29 +203,31 @@ def _agree_on(
     if not filled:
         warnings.append(f"column {name!r} is empty everywhere and is left out")
         return None
+    if _identifies(filled.values()):
+        warnings.append(f"column {name!r} has as many values as rows, like an identifier, and is left out")
+        return None
     for client, column in filled.items():
         if column.infinite:
             raise InputError(
                 f"column {name!r} of client {client!r} has an infinite value; mend it, or leave the column out"
             )
-        if column.kind == "mixed":
+        if column.kind == "mixed" and column.levels is None:
             raise InputError(
                 f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
             )
-    kinds = {column.kind for column in filled.values()}
+    if mixed := [client for client, column in filled.items() if column.kind == "mixed"]:
+        warnings.append(f"column {name!r} has numbers and text at {_clients(mixed)}; it is taken for text")
+    if empty := [client for client in columns if client not in filled]:
+        warnings.append(f"column {name!r} is empty at {_clients(empty)}; all its values are taken for missing there")
+    kinds = {"text" if column.kind == "mixed" else column.kind for column in filled.values()}
     if len(kinds) > 1:
         number = next(client for client, column in filled.items() if column.kind == "number")
-        text = next(client for client, column in filled.items() if column.kind == "text")
+        text = next(client for client, column in filled.items() if column.kind != "number")
         raise InputError(
             f"column {name!r} has numbers at client {number!r} and text at {text!r}; mend it, or leave the column out"
         )
-    present = sum(column.present for column in filled.values())
     missing = any(column.missing for column in columns.values())
     kind = kinds.pop()
-    unique = all(column.distinct == column.present for column in filled.values())
-    if unique and present >= 50 and (kind == "text" or all(column.whole for column in filled.values())):
-        warnings.append(f"column {name!r} has as many values as rows, like an identifier, and is left out")
-        return None
     if kind == "text":
         if any(column.levels is None for column in filled.values()):
             warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
@@ -211,7 +243,16 @@ def _agree_on(
     return NumberColumn(name, mean, scale or 1.0, missing)
 
 
-def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None) -> Target:
+def _identifies(columns: Collection[ColumnSummary]) -> bool:
+    """Tell whether a column looks like an identifier: text or whole numbers, of which no client has one twice."""
+    return (
+        sum(column.present for column in columns) >= _FEWEST_TO_BE_IDENTIFIERS
+        and all(column.distinct == column.present and not column.infinite for column in columns)
+        and all(column.whole or column.kind == "text" for column in columns)
+    )
+
+
+def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None, warnings: list[str]) -> Target:
     """Return the target, a number or classes, having checked that it can be learned."""
     for client, column in columns.items():
         if column.missing or column.kind == "empty":
@@ -230,16 +271,40 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
         task = "regression" if numbers and not (told and len(levels) <= 2) else "classes"
     if task == "regression":
         if not numbers:
-            raise InputError(f"the target {name!r} is text, which regression cannot predict; take the task 'classes'")
+            raise InputError(
+                f"the target {name!r} is text, which regression cannot predict; take the task 'classes' and its metrics"
+            )
         mean, scale = _pool(columns.values())
         if scale == 0:
             raise InputError(f"the target {name!r} is {mean:g} in every row; there is nothing to predict")
+        warnings += [
+            f"the target {name!r} is the same in every row of client {client!r}"
+            for client, column in columns.items()
+            if column.squares == 0
+        ]
         return Target(name, task, mean=mean, scale=scale)
-    if not told:
-        raise InputError(f"the target {name!r} has too many different values to be classes; take the task 'regression'")
+    if not told or 2 * len(levels) > max(sum(levels.values()), 4):
+        raise InputError(
+            f"the target {name!r} has too many different values to be classes; take the task 'regression' and its "
+            "metrics"
+        )
+    if {column.kind for column in columns.values()} - {"number", "text"}:
+        client = next(client for client, column in columns.items() if column.kind == "mixed")
+        warnings.append(f"the target {name!r} has numbers and text at client {client!r}; it is taken for text")
     if len(levels) < 2:
         raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
+    warnings += [
+        f"client {client!r} has one class only, {next(iter(column.levels))!r}, of the target {name!r}"
+        for client, column in columns.items()
+        if column.levels is not None and len(column.levels) == 1
+    ]
     return Target(name, task, classes=tuple(sorted(levels, key=_natural)))
+
+
+def _clients(names: list[str]) -> str:
+    """Name clients in a message, the first few if there are many."""
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"client{'s' * (len(names) > 1)} {', '.join(map(shown, names[:3]))}{more}"
 
 
 def _natural(level: str) -> tuple[int, float, str]:
@@ -250,8 +315,9 @@ def _natural(level: str) -> tuple[int, float, str]:
         return 1, 0.0, level
 
 
-def _pool(columns: Any) -> tuple[float, float]:
+def _pool(columns: Iterable[ColumnSummary]) -> tuple[float, float]:
     """Return mean and standard deviation over all clients, from each one's mean and squares about it."""
+    columns = list(columns)
     total = sum(column.present for column in columns)
     mean = math.fsum(column.present * column.mean for column in columns) / total
     squares = math.fsum(column.squares + column.present * (column.mean - mean) ** 2 for column in columns)

@@ -7,9 +7,11 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from comity.collaborators import ClipRule, Search
+from comity.core import shown
 from comity.errors import InputError
 from comity.files import read_text
 from comity.metrics import METRICS
@@ -21,6 +23,7 @@ Rule = Literal["smallest", "clip"]
 _MANY = 100  # clients: with more, one repetition and five judges do
 _FEWEST_FOLDS = 2
 _LEAST, _MOST = 1e-9, 1e3  # penalties
+PATHS = ("source", "out")  # what a file may say besides settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +71,33 @@ class Study:
         if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence < math.inf:
             raise InputError(f"confidence is {self.confidence!r}; it must be a number of standard errors, 0 or more")
         penalty: object = self.penalty
-        if penalty is not None and (not isinstance(penalty, int | float) or not _LEAST <= penalty <= _MOST):
+        if isinstance(penalty, bool) or (
+            penalty is not None and (not isinstance(penalty, int | float) or not _LEAST <= penalty <= _MOST)
+        ):
             raise InputError(f"penalty is {penalty!r}; it must be a number from {_LEAST:g} to {_MOST:g}")
         target: object = self.target
         if not isinstance(target, str) or not target:
             raise InputError(f"the target is {self.target!r}; it must be the name of a column")
+        client: object = self.client
+        if client is not None and (not isinstance(client, str) or not client):
+            raise InputError(f"the client is {self.client!r}; it must be the name of a column")
         exclude: Any = self.exclude
         if not isinstance(exclude, list | tuple) or not all(isinstance(name, str) for name in exclude):
             raise InputError(f"exclude is {self.exclude!r}; it must be a list of names of columns")
         object.__setattr__(self, "exclude", tuple(self.exclude))
-        if self.metric and self.task and METRICS[self.metric].task != self.task:
-            raise InputError(f"the metric {self.metric!r} is not for the task {self.task!r}")
+        if self.target == self.client:
+            raise InputError(f"column {self.target!r} cannot both be predicted and say whose a row is")
+        for needed in (self.target, self.client):
+            if needed in self.exclude:
+                raise InputError(f"column {needed!r} is needed and cannot be excluded")
+        if self.metric is not None:
+            task = METRICS[self.metric].task
+            if self.task not in (None, task):
+                fitting = ", ".join(name for name, metric in METRICS.items() if metric.task == self.task)
+                raise InputError(
+                    f"the metric {self.metric!r} is not for the task {self.task!r}, which has {fitting}; change one"
+                )
+            object.__setattr__(self, "task", task)
 
     def split(self, clients: int) -> Split:
         """Return how rows are split with so many clients."""
@@ -101,14 +120,14 @@ class Study:
         )
 
     @classmethod
-    def check_names(cls, settings: Mapping[str, Any]) -> None:
-        """Check that there are settings of these names."""
-        known = [field.name for field in fields(cls)]
+    def check_names(cls, settings: Mapping[str, Any], more: tuple[str, ...] = ()) -> None:
+        """Check that there are settings of these names; a caller may know some more."""
+        known = [*(field.name for field in fields(cls)), *more]
         for name in settings:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
-                raise InputError(f"there is no setting {name!r}{hint}")
+                raise InputError(f"there is no setting {shown(name)}{hint}")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
@@ -120,11 +139,24 @@ class Study:
 
 
 def read_study(path: str) -> dict[str, Any]:
-    """Return the settings in a TOML file, by name."""
+    """Return the settings in a TOML file, by name, having checked them; it may also say `source` and `out`.
+
+    These two are paths, and relative ones begin at the file.
+    """
     try:
-        return tomllib.loads(read_text(path))
+        settings = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML ({error})") from None
+    try:
+        Study.check_names(settings, PATHS)
+        rest = {name: value for name, value in settings.items() if name not in PATHS}
+        Study(**{"target": "(to be told)", **rest})
+        for name in PATHS:
+            if name in settings and (not isinstance(settings[name], str) or not settings[name]):
+                raise InputError(f"{name} is {shown(settings[name])}; it must be a path")
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return settings | {name: str(Path(path).parent / settings[name]) for name in PATHS if name in settings}
 
 
 def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:

@@ -2,22 +2,247 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from comity.metrics import METRICS
+
 if TYPE_CHECKING:
-    from comity.result import Result
+    from comity.peels import UnmetWish
+    from comity.result import Figure, Result
+
+Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show the first few
+_MOST_PLACES = 6
+_FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of what is told: a heading, then a table (the columns named by `right` aligned to the right), or lines."""
+
+    heading: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    right: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def summary(result: Result) -> str:
+    """Return in a sentence what was asked, of how many, and what came out."""
+    target = result.schema.target
+    rows = sum(standing.rows for standing in result.utilities.values())
+    classes = ", ".join(target.classes[:_FEW]) + " …" * (len(target.classes) > _FEW)
+    what = f"classes {classes}" if classes else "a number"
+    formed = count(len(result.coalitions), "coalition")
+    return f"{count(len(result.clients), 'client')} with {rows:,} rows, to predict {target.name} ({what}): {formed}."
+
+
+def sections(result: Result) -> tuple[Section, ...]:
+    """Return all that is told of a result, in order."""
+    told = (
+        _coalitions(result),
+        _standings(result),
+        _weights(result),
+        _unmet(result),
+        _contributions(result),
+        _confidence(result),
+        _proof(result),
+        _traffic(result),
+    )
+    return tuple(section for section in told if section is not None)
 
 
 def as_html(result: Result) -> str:
-    """Return a result as a table for notebooks."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("client", "rows", "alone", "in coalition", "at best"))
-    rows = []
-    for client, standing in result.utilities.items():
-        cells = [
+    """Return a result as a table for notebooks: each client with its coalition and what it gets."""
+    found = result.equilibrium
+    standings = _standings(result)
+    numbers = {client: str(number + 1) for client, number in zip(found.clients, found.numbers.tolist(), strict=True)}
+    columns = ("coalition", *standings.columns)
+    rows = sorted(((numbers[str(row[0])], *row) for row in standings.rows), key=lambda row: int(str(row[0])))
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(', '.join(c) if isinstance(c, tuple) else c)}</td>" for c in row) + "</tr>"
+        for row in rows
+    )
+    lines = "<br>".join(map(escape, (*standings.lines, *_proof(result).lines)))
+    return (
+        f"<table><caption>{escape(summary(result))}<br>{escape(standings.heading)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{lines}</p>"
+    )
+
+
+def reason(wish: UnmetWish, result: Result) -> str:
+    """Say why a wish stayed unmet, as far as estimates can tell."""
+    client, other = wish.client, wish.collaborator
+    if result.study.rule != "smallest":
+        return f"{client} wanted {other}; {other} does without {client}"
+    partners = sorted(result.equilibrium.collaborators_of(other) - {other})
+    beyond = f" beyond what it has from {join(partners)}" if partners else ""
+    return f"{client} wanted {other}; {other} gains nothing significant from {client}{beyond}"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun.
+
+    >>> count(1, "client"), count(2000, "client")
+    ('1 client', '2,000 clients')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def join(names: list[str]) -> str:
+    """Write names as in a sentence.
+
+    >>> join(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _coalitions(result: Result) -> Section:
+    found = result.equilibrium
+    rows = tuple((str(n + 1), str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
+    columns = ("coalition", "peel", "members")
+    return Section("Coalitions, in the order in which they form", columns, rows, right=columns[:2])
+
+
+def _standings(result: Result) -> Section:
+    """Return what each client gets, with intervals."""
+    metric = METRICS[result.metric]
+    figures = [(s.alone, s.coalition, s.best, s.gain) for s in result.utilities.values()]
+    places = _places([figure.error for each in figures for figure in each[:3]])
+    rows = tuple(
+        (
             client,
-            str(standing.rows),
-            *(f"{f.value:.4g}" for f in (standing.alone, standing.coalition, standing.best)),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+            f"{standing.rows:,}",
+            *(_interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
+            _change(gain, places),
+        )
+        for (client, standing), (alone, coalition, best, gain) in zip(result.utilities.items(), figures, strict=True)
+    )
+    columns = ("client", "rows", "alone", "in coalition", "at best", "coalition − alone")
+    better = "more is better" if metric.more_is_better else "less is better"
+    return Section(
+        f"What each client gets: {result.metric} of its model ({better}), with intervals of 95 %",
+        columns,
+        rows,
+        right=columns[1:],
+        lines=("Judged on rows that neither trained nor chose anything. At best is with everybody willing.",),
+    )
+
+
+def _weights(result: Result) -> Section:
+    """Return what each client's model in its coalition is made of."""
+    per = "a row of" if result.study.weights == "sample" else "all rows of"
+    rows = []
+    for client in result.clients:
+        weights = result.weights_of(client)
+        own = weights.pop(client, 0.0)
+        others = tuple(f"{other} {weight:.2f}" for other, weight in weights.items())
+        rows.append((client, f"{own:.2f}", others or ("nobody: it trains alone",)))
+    columns = ("client", "itself", "collaborators")
+    return Section(f"Collaborators in the coalition, with the weight of {per} each", columns, tuple(rows), ("itself",))
+
+
+def _unmet(result: Result) -> Section:
+    lines = tuple(reason(wish, result) for wish in result.equilibrium.unmet)
+    return Section("Unmet wishes", lines=lines or ("none: everybody has the collaborators it wanted first",))
+
+
+def _contributions(result: Result) -> Section:
+    """Return who brings what to whom."""
+    inner = [each for each in result.certificate.inner if len(each.without) == 1]
+    if not inner:
+        return Section("Who contributes what to whom", lines=("nobody contributes anything: all train alone",))
+    places = max(2, _places([each.margin for each in inner]))
+    rows = tuple(
+        (
+            next(iter(e.without)),
+            e.client,
+            *(f"{-v:.{places}f}" for v in (e.utility, e.reduced)),
+            f"{e.margin:.{places}f}",
+        )
+        for e in inner
+    )
+    columns = ("from", "to", "its loss", "without", "contribution")
+    unit = (
+        "log loss, by expansion"
+        if result.schema.target.classes
+        else "mean squared error, in units of the target's variance"
+    )
+    return Section(f"Who contributes what to whom: cross-fitted loss ({unit})", columns, rows, right=columns[2:])
+
+
+def _confidence(result: Result) -> Section | None:
+    """Return how often edges and coalitions were found in resamples, if there were any."""
+    sure = result.confidence
+    if sure is None:
+        return None
+    rows = tuple((giver, receiver, _percent(share)) for (giver, receiver), share in sure.edges.items())
+    return Section(
+        "How sure: how often each client was wanted in resamples of the rows",
+        ("from", "to", "resamples"),
+        rows,
+        right=("resamples",),
+        lines=(f"This partition holds in {_percent(sure.equilibrium)} of {sure.resamples:,} resamples.",),
+    )
+
+
+def _proof(result: Result) -> Section:
+    certificate = result.certificate
+    notes = tuple(f"note: {note}" for note in certificate.notes)
+    witnesses = tuple(map(str, certificate.witnesses[1:]))
+    heading = "Proof" if certificate.proved else "Verdict"
+    return Section(f"{heading}, by these losses", lines=(str(certificate), *witnesses, *notes))
+
+
+def _traffic(result: Result) -> Section:
+    rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
+    told = f"{count(rounds, 'round')} of questions: {_bytes(sent)} to the clients, {_bytes(received)} from them"
+    return Section("Traffic", lines=(told,))
+
+
+def _places(errors: list[float]) -> int:
+    """Return with how many decimals figures are written: a middling error has two digits."""
+    known = [error for error in errors if error > 0]
+    if not known:
+        return 3
+    return min(max(1 - math.floor(math.log10(statistics.median(known))), 0), _MOST_PLACES)
+
+
+def _interval(figure: Figure, places: int, least: float, most: float) -> str:
+    """Write a figure with its interval, as far as this is within what the metric can be; a dash cannot be said."""
+    if math.isnan(figure.value):
+        return "–"
+    low, high = max(figure.low, least), min(figure.high, most)
+    if math.isnan(low) or math.isnan(high):
+        return f"{figure.value:.{places}f}"
+    return f"{figure.value:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+
+
+def _change(figure: Figure, places: int) -> str:
+    """Write a difference with its interval; one that is none at all, since nothing changes, is a dash."""
+    if math.isnan(figure.value) or math.isnan(figure.error) or figure.value == figure.error == 0:
+        return "–"
+    value, low, high = (f"{round(each, places) + 0.0:+.{places}f}" for each in (figure.value, figure.low, figure.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _bytes(number: int) -> str:
+    """Write a number of bytes.
+
+    >>> _bytes(812), _bytes(81_200), _bytes(8_120_000)
+    ('812 B', '81 kB', '8.1 MB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= size:
+            scaled = number / size
+            return f"{scaled:.1f} {unit}" if scaled < 10 else f"{scaled:.0f} {unit}"
+    return f"{number} B"

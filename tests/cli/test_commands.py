@@ -157,8 +157,9 @@ def test_names_of_any_text(comity: Run, tmp_path: Path) -> None:
 
 
 def test_demo_tells_the_story(comity: Run) -> None:
-    done = comity("demo")
+    done = comity("demo", "--paper")
     assert done.returncode == 0
+    assert comity("demo", "--paper", "--out", "x").returncode == 2
     assert "4 lost 3 and is asked again: it now wants 5" in done.stdout
     assert "every subset tried" in done.stdout
 
@@ -166,7 +167,7 @@ def test_demo_tells_the_story(comity: Run) -> None:
 def test_version_help_and_completion(comity: Run) -> None:
     assert comity("--version").stdout == f"comity, version {__version__}\n"
     assert "Examples:" in comity("--help").stdout
-    for command in ("equilibrium", "certify"):
+    for command in ("demo", "solve", "predict", "verify", "show", "equilibrium", "certify"):
         assert "Examples:" in comity(command, "-h").stdout
     for shell in ("bash", "zsh", "fish"):
         assert "_COMITY_COMPLETE" in comity("completion", shell).stdout
@@ -190,7 +191,7 @@ def shell(comity: Run, tmp_path: Path) -> Run:
 
 @pytest.mark.parametrize(
     "arguments",
-    ["demo", "equilibrium chain.csv", "equilibrium chain.csv --json", "certify game.json good.json", "--help"],
+    ["demo --paper", "equilibrium chain.csv", "equilibrium chain.csv --json", "certify game.json good.json", "--help"],
 )
 def test_a_reader_that_has_gone_is_no_refutation(shell: Run, game: str, tmp_path: Path, arguments: str) -> None:
     size = 20_000
@@ -212,7 +213,7 @@ def test_output_that_leads_nowhere(shell: Run, game: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
 def test_output_that_cannot_hold_every_character(shell: Run, game: str, encoding: str) -> None:
-    for arguments in ("demo", f"equilibrium {game} --peels", "equilibrium --help"):
+    for arguments in ("demo --paper", f"equilibrium {game} --peels", "equilibrium --help"):
         done = shell(f"comity {arguments} > out.txt", PYTHONIOENCODING=encoding)
         assert (done.returncode, done.stderr) == (0, "")
 

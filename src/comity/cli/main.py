@@ -14,6 +14,10 @@ import click
 from comity import __version__
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
+from comity.cli.predict import predict
+from comity.cli.show import show
+from comity.cli.solve import solve
+from comity.cli.verify import verify
 from comity.errors import ComityError
 
 BAD_INPUT = 2
@@ -24,6 +28,10 @@ READER_GONE = 141
 
 class Suggesting(click.Group):
     """A group that answers an unknown command with the nearest known one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they are of use."""
+        return list(self.commands)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         """Find the command, or suggest one."""
@@ -40,7 +48,11 @@ class Suggesting(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
-  comity demo                        see it work on six clients
+  comity demo                        see it work on eight hospitals
+  comity solve t.csv --client site --target y --out run/
+                                     coalitions, models and proof from a table
+  comity predict run/ new.csv --out p.csv
+                                     predict new rows with each client's model
   comity equilibrium wishes.csv      coalitions from who wants whom
   comity equilibrium game.json       coalitions and proof from utilities
   comity certify game.json my.json   check a partition of your own
@@ -68,9 +80,8 @@ def completion(shell: str) -> None:
     click.echo(complete(cli, {}, "comity", "_COMITY_COMPLETE").source())
 
 
-cli.add_command(demo)
-cli.add_command(equilibrium)
-cli.add_command(certify)
+for command in (demo, solve, predict, verify, show, equilibrium, certify):
+    cli.add_command(command)
 
 
 def run() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections import Counter
@@ -19,6 +18,7 @@ from comity.client import Client, Policy
 from comity.core import check_names, lookalikes, shown
 from comity.encoding import level_of
 from comity.errors import FormatError, InputError
+from comity.schema import list_columns
 from comity.tables.columns import Values
 from comity.tables.csv_text import CsvTable
 from comity.tables.parquet import ParquetTable
@@ -113,10 +113,21 @@ def read_clients(
     return tuple(Client(name, rows, policy) for name, rows in clients.items())
 
 
-def read_rows(source: pd.DataFrame | str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table without clients, such as rows to predict for, from a CSV or Parquet file."""
+def read_rows(
+    source: pd.DataFrame | str | os.PathLike[str], client: str | None = None, as_text: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Read a table of rows to predict for, from a CSV or Parquet file.
+
+    The values of the column `client`, if there is such a one, become the names that `read_clients` gives; those of
+    the columns in `as_text` stay as they are written.
+    """
     table = _open(source, "the table")
-    return _frame(table.read(table.names, ()), copy=isinstance(table, FrameTable))
+    named = [name for name in table.names if name == client]
+    columns = table.read(table.names, [*named, *(name for name in as_text if name in table.names)])
+    for name in named:
+        owners, names = _owners(table, name, columns[name])
+        columns[name] = np.array(names, object)[owners]
+    return _frame(columns, copy=isinstance(table, FrameTable))
 
 
 def warnings_about(clients: Iterable[Client]) -> tuple[str, ...]:
@@ -199,7 +210,7 @@ def _tables_by_client(source: Source) -> dict[str, Table] | None:
 def _split(table: Table, client: str | None, exclude: Collection[str]) -> dict[str, pd.DataFrame]:
     """Return the rows of each client in a table of all."""
     if client is None:
-        raise table.wrong(f"say which column names the client; {_listed(table.names)}")
+        raise table.wrong(f"say which column names the client; {list_columns(table.names)}")
     _check_columns([table], [client, *exclude])
     columns = table.read([name for name in table.names if name not in exclude], [client])
     if len(columns) < 2:
@@ -270,14 +281,5 @@ def _check_columns(tables: Iterable[Table], names: Iterable[str]) -> None:
     known = list(dict.fromkeys(name for table in tables for name in table.names))
     for name in names:
         if name not in known:
-            message = f"there is no column {shown(name)}; {_listed(known, name)}"
+            message = f"there is no column {shown(name)}; {list_columns(known, name)}"
             raise tables[0].wrong(message) if len(tables) == 1 else InputError(message)
-
-
-def _listed(names: Collection[str], wanted: str = "") -> str:
-    """Return the columns for a message, with the one that may have been meant."""
-    folded = {name.strip().casefold(): name for name in names}
-    close = difflib.get_close_matches(str(wanted).strip().casefold(), folded, n=1)
-    hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
-    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
-    return f"the columns are {', '.join(map(shown, list(names)[:20]))}{more}{hint}"

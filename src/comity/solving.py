@@ -1,10 +1,13 @@
-"""The whole way, wired once: from tables or a federation to a `Result`."""
+"""The whole way, wired once: from tables or a federation to a `Result`.
+
+The function `solve` is `comity.solve`; this module has another name, or it would take the function's place.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,26 +39,38 @@ def solve(source: Source | Federation, client: str | None = None, target: str | 
     """
     if target is None:
         raise InputError("say which column is to be predicted: target=")
-    result = run(open_source(source, client, settings), Study(target, client=client, **_checked(settings)))
+    Study.check_names(settings)
+    study = Study(target, client=client, **settings)
+    result = run(open_source(source, study), study)
     for note in result.warnings:
         warnings.warn(note, ComityWarning, stacklevel=2)
     return result
 
 
-def open_source(source: Any, client: str | None, settings: Any) -> tuple[Federation, tuple[str, ...]]:
-    """Return the federation of a source, and what to warn of."""
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Clients to be asked, what to warn of, and the columns that were left out when their rows were read."""
+
+    federation: Federation
+    warnings: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+def open_source(source: Source | Federation, study: Study) -> Opened:
+    """Return the federation of a source."""
     if isinstance(source, Federation):
-        return source, ()
+        return Opened(source)
     from comity.tables import read_clients, warnings_about
 
-    clients = read_clients(source, client, exclude=settings.get("exclude", ()))
-    return InProcess(clients), tuple(warnings_about(clients))
+    clients = read_clients(source, study.client, exclude=study.exclude)
+    return Opened(InProcess(clients), tuple(warnings_about(clients)), study.exclude)
 
 
-def run(opened: tuple[Federation, tuple[str, ...]], study: Study, tell: Tell | None = None) -> Result:
-    """Run a study on a federation."""
-    federation, warned = opened
-    learned = learn(federation, study, tell)
+def run(opened: Opened, study: Study, tell: Tell | None = None) -> Result:
+    """Run a study on clients; `tell` hears of each stage, and how much of how much of it is done."""
+    federation, warned = opened.federation, opened.warnings
+    still_there = tuple(name for name in study.exclude if name not in opened.excluded)
+    learned = learn(federation, replace(study, exclude=still_there), tell)
     decision = learned.decision
     points = {"alone": decision.alone, "coalition": decision.coalition, "best": decision.best}
     undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values).any()]
@@ -78,11 +93,6 @@ def run(opened: tuple[Federation, tuple[str, ...]], study: Study, tell: Tell | N
         left_out=learned.left_out,
         warnings=(*warned, *learned.warnings, *notes),
     )
-
-
-def _checked(settings: dict[str, Any]) -> dict[str, Any]:
-    Study.check_names(settings)
-    return settings
 
 
 def _standing(learned: Learned, client: str) -> Standing:

@@ -1,0 +1,82 @@
+"""``comity predict``: new rows, each with its client's model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(
+    short_help="Predict new rows with the models of a run.",
+    epilog="""\b
+Examples:
+  comity predict run/ new_patients.csv --out predictions.csv
+  comity predict run/ new_patients.csv --model alone --out - | head""",
+)
+@click.argument("run", type=click.Path())
+@click.argument("table", type=click.Path())
+@click.option("--out", required=True, metavar="FILE", help="Where to write, as CSV; - is standard output.")
+@click.option(
+    "--model",
+    type=click.Choice(["coalition", "best", "alone"]),
+    default="coalition",
+    show_default=True,
+    help="Each client's model in its coalition, at best (everybody willing), or alone.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if there is one.")
+def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
+    """Predict every row of TABLE with its client's model.
+
+    RUN is a directory that comity solve wrote. TABLE (.csv, .tsv, .parquet) has the columns that the models were
+    trained with and the one that says whose each row is. The file has a row for each, in order: client, prediction and,
+    for classes, the probability of each class c as p_c.
+
+    Exit status: 0 done, 2 bad input.
+    """
+    from comity.cli.report import warn
+    from comity.errors import FormatError, InputError
+    from comity.files import write_text
+    from comity.predictions import predict as predicted
+    from comity.result import Result
+    from comity.schema import CategoryColumn
+    from comity.tables import read_rows
+
+    if out != "-":
+        _check_out(out, table, force)
+    result = Result.load(run)
+    texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
+    rows = read_rows(table, result.study.client or "client", texts)
+    try:
+        frame, notes = predicted(result, rows, model)
+    except InputError as error:
+        raise FormatError(f"{table}: {error}") from None
+    text = frame.to_csv(index=False, lineterminator="\n")
+    warn(notes)
+    if out == "-":
+        click.echo(text.encode(), nl=False)
+    else:
+        write_text(out, text)
+        click.echo(f"Written to {out}: {len(frame):,} predictions, by each client's model {_named(model)}.")
+    return 0
+
+
+def _check_out(out: str, table: str, force: bool) -> None:
+    """Check before any work that a file may be written."""
+    from comity.errors import OutputError
+
+    if not out:
+        raise OutputError("the name of the file to write is empty; give one")
+    file = Path(out)
+    if file.is_dir():
+        raise OutputError(f"{out}: this is a directory; give a file in it")
+    if file.exists() and Path(table).exists() and file.samefile(table):
+        raise OutputError(f"{out}: these are the rows to predict; give another file")
+    if file.exists() and not force:
+        raise OutputError(f"{out}: there is such a file already; give another, or --force to replace it")
+    if not file.parent.is_dir():
+        raise OutputError(f"{out}: there is no directory {str(file.parent)!r}; make it first")
+
+
+def _named(model: str) -> str:
+    return {"coalition": "in its coalition", "best": "at best", "alone": "alone"}[model]

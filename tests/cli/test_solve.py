@@ -1,0 +1,339 @@
+"""The main job as a user types it: solve, show, verify, predict, demo."""
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comity.errors import ChangedError
+from comity.result import Result, seal, verify
+from small_tables import QUICK, classes, numbers
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+SOLVE = ("solve", "table.csv", "--client", "site", *QUICK)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    numbers().to_csv(tmp_path / "table.csv", index=False)
+    return "table.csv"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run on classes, with resamples."""
+    import comity
+
+    place = tmp_path_factory.mktemp("saved") / "run"
+    settings = {"folds": 2, "repeats": 1, "judges": 2, "resamples": 2}
+    comity.solve(classes(rows=40), client="site", target="cured", **settings).save(place)
+    return {file.name: file.read_bytes() for file in place.iterdir()}
+
+
+@pytest.fixture
+def run(saved: dict[str, bytes], tmp_path: Path) -> Path:
+    place = tmp_path / "run"
+    place.mkdir()
+    for name, content in saved.items():
+        (place / name).write_bytes(content)
+    return place
+
+
+def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None:
+    done = comity(*SOLVE, "--target", "effect", "--out", "run", "--resamples", "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in (
+        "3 clients with 72 rows, to predict effect (a number): 2 coalitions.",
+        "What each client gets: rmse of its model (less is better), with intervals of 95 %",
+        "Judged on rows that neither trained nor chose anything.",
+        "Collaborators in the coalition, with the weight of a row of each",
+        "Unmet wishes",
+        "cross-fitted loss (mean squared error, in units of the target's variance)",
+        "of 3 resamples.",
+        "proved: nobody gains significantly by leaving",
+        "3 rounds of questions",
+        "Written to run: result.json, models.npz",
+    ):
+        assert words in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["1", "1", "North,", "South"] in lines
+    assert ["West", "1.00", "nobody:", "it", "trains", "alone"] in lines
+    shown = comity("show", "run")
+    assert shown.stdout == done.stdout.replace("\nWritten to run: result.json, models.npz\n", "")
+    document = json.loads(comity(*SOLVE, "--target", "effect", "--resamples", "3", "--json").stdout)
+    assert document == json.loads(comity("show", "run", "--json").stdout)
+    kept = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert {**document, "models": kept["models"], "seal": kept["seal"]} == kept
+
+
+def test_classes_and_several_ways_to_judge(comity: Run, tmp_path: Path) -> None:
+    classes().to_csv(tmp_path / "table.csv", index=False)
+    for metric, words in (("auc", "more is better"), ("accuracy", "more is better"), ("log-loss", "less is better")):
+        done = comity(*SOLVE, "--target", "cured", "--metric", metric)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"{metric} of its model ({words})" in done.stdout
+        assert "(classes no, yes)" in done.stdout
+
+
+def test_numbers_can_be_classes(comity: Run, tmp_path: Path) -> None:
+    frame = numbers().assign(grade=lambda frame: pd.qcut(frame["effect"], 3, labels=[1, 2, 3])).drop(columns="effect")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    assert "(a number)" in comity(*SOLVE, "--target", "grade").stdout
+    for option in (["--task", "classes"], ["--metric", "accuracy"]):
+        assert "(classes 1, 2, 3)" in comity(*SOLVE, "--target", "grade", *option).stdout
+
+
+def test_one_seed_one_result(comity: Run, table: str, tmp_path: Path) -> None:
+    for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
+        assert comity(*SOLVE, "--target", "effect", "--seed", seed, "--out", name).returncode == 0
+    for file in ("result.json", "models.npz"):
+        first, second, other = ((tmp_path / name / file).read_bytes() for name in "abc")
+        assert first == second
+        assert first != other
+
+
+def test_every_source_gives_the_same(comity: Run, tmp_path: Path) -> None:
+    frame = numbers()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "each").mkdir()
+    for name, rows in frame.groupby("site"):
+        rows.drop(columns="site").to_csv(tmp_path / "each" / f"{name}.csv", index=False)
+    outputs = {
+        comity("solve", f"t.{e}", "--client", "site", "--target", "effect", *QUICK).stdout
+        for e in ("csv", "tsv", "parquet")
+    }
+    outputs.add(comity("solve", "each", "--target", "effect", *QUICK).stdout)
+    (output,) = outputs
+    assert "2 coalitions" in output
+
+
+def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "study.toml").write_text(
+        'source = "../table.csv"\nout = "run"\nclient = "site"\ntarget = "age"\nexclude = ["sex"]\n'
+        "folds = 2\nrepeats = 1\njudges = 2\nconfidence = 1\n"
+    )
+    done = comity("solve", "--study", "study/study.toml", "--target", "effect")
+    assert done.returncode == 0, done.stderr
+    assert "to predict effect" in done.stdout, "the command line overrules the file"
+    assert "Written to study/run" in done.stdout, "paths begin at the file"
+    result = Result.load(tmp_path / "study" / "run")
+    assert result.study.exclude == ("sex",)
+    assert "sex" not in [column.name for column in result.schema.columns]
+
+
+def test_the_options_do_something(comity: Run, table: str) -> None:
+    told = {}
+    for name, options in {
+        "plain": [],
+        "per client": ["--weights", "client"],
+        "clip": ["--rule", "clip"],
+        "sure": ["--confidence", "50"],
+    }.items():
+        done = comity(*SOLVE, "--target", "effect", *options)
+        assert done.returncode in (0, 1), done.stderr
+        told[name] = done.stdout
+    assert "with the weight of all rows of each" in told["per client"]
+    assert "3 coalitions" in told["sure"]
+    assert len(set(told.values())) == 4
+
+
+def test_predict(comity: Run, run: Path, tmp_path: Path) -> None:
+    new = classes(rows=5, seed=9).sample(frac=1, random_state=1)
+    new.drop(columns="cured").to_csv(tmp_path / "new.csv", index=False)
+    new.to_parquet(tmp_path / "new.parquet")
+    done = comity("predict", "run", "new.csv", "--out", "predictions.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = pd.read_csv(tmp_path / "predictions.csv")
+    assert list(told.columns) == ["client", "prediction", "p_no", "p_yes"]
+    assert told["client"].tolist() == new["site"].tolist()
+    np.testing.assert_allclose(told["p_no"] + told["p_yes"], 1)
+    assert (told["prediction"] == np.where(told["p_yes"] > told["p_no"], "yes", "no")).all()
+    expected = Result.load(run).predict(new)
+    pd.testing.assert_frame_equal(told, expected.reset_index(drop=True), check_dtype=False)
+    texts = {
+        model: comity("predict", "run", "new.parquet", "--model", model, "--out", "-").stdout
+        for model in ("coalition", "best", "alone")
+    }
+    assert texts["coalition"] == (tmp_path / "predictions.csv").read_text()
+    assert texts["alone"] != texts["coalition"]
+
+
+def test_names_that_are_numbers_stay_as_written(comity: Run, tmp_path: Path) -> None:
+    frame = numbers()
+    frame["site"] = frame["site"].map({"North": "007", "South": "7", "West": "12.0"})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    assert comity(*SOLVE, "--target", "effect", "--out", "run").returncode == 0
+    told = comity("predict", "run", "table.csv", "--out", "-")
+    assert [line.partition(",")[0] for line in told.stdout.splitlines()[1::24]] == ["007", "7", "12"]
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every number and text."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from leaves(each, (*path, key))
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            yield from leaves(each, (*path, at))
+    elif value is not None:
+        yield path
+
+
+def changed(document: Any, path: tuple[Any, ...]) -> Any:
+    """Return a document in which one leaf is another."""
+    copy = json.loads(json.dumps(document))
+    at = copy
+    for step in path[:-1]:
+        at = at[step]
+    old = at[path[-1]]
+    at[path[-1]] = (
+        (not old)
+        if isinstance(old, bool)
+        else old + 1
+        if isinstance(old, int)
+        else (np.nextafter(old, np.inf) if isinstance(old, float) else f"{old}x")
+    )
+    return copy
+
+
+def test_any_change_of_any_figure_is_refused(run: Path) -> None:
+    """Even the last digit of a number, and every text."""
+    document = json.loads((run / "result.json").read_text())
+    assert verify(run).certificate.proved
+    paths = list(leaves(document))
+    assert len(paths) > 200
+    for path in paths:
+        (run / "result.json").write_text(json.dumps(changed(document, path)))
+        with pytest.raises(ChangedError):
+            verify(run)
+
+
+def test_a_change_that_is_sealed_again_must_still_go_together(run: Path) -> None:
+    document = json.loads((run / "result.json").read_text())
+    parts = ("equilibrium", "graph", "contributions", "certificate", "schema", "weights", "game")
+    paths = [path for path in leaves(document) if path[0] in parts]
+    accepted = []
+    for path in paths:
+        again = changed(document, path)
+        if path[0] == "weights":  # in the last digit it is a share of a whole all the same
+            again["weights"][path[1]][path[2]][path[3]] += 0.01
+        again["seal"] = seal(again)
+        (run / "result.json").write_text(json.dumps(again))
+        try:
+            if verify(run).certificate.proved:
+                accepted.append(path)
+        except ChangedError:
+            pass
+    # What nothing else follows from cannot be told: how columns become numbers, utilities that decide nothing, and
+    # how much of a gain was forgiven.
+    assert {path[0] for path in accepted if path[:2] != ("certificate", "forgiven")} <= {"schema", "game"}
+
+
+def test_changed_or_lost_models_are_refused(comity: Run, run: Path) -> None:
+    accepted = comity("verify", "run")
+    assert (accepted.returncode, accepted.stderr) == (0, "")
+    assert "Accepted" in accepted.stdout
+    assert json.loads(comity("verify", "run", "--json").stdout)["accepted"] is True
+    models = (run / "models.npz").read_bytes()
+    for at in (0, len(models) // 2, len(models) - 1):
+        (run / "models.npz").write_bytes(models[:at] + bytes([models[at] ^ 1]) + models[at + 1 :])
+        refused = comity("verify", "run")
+        assert refused.returncode == 1
+        assert "these are not the models that the result was written with" in refused.stdout
+    (run / "models.npz").unlink()
+    assert comity("verify", "run").returncode == 1
+
+
+def test_a_changed_figure_is_refused_by_every_command(comity: Run, run: Path, tmp_path: Path) -> None:
+    text = (run / "result.json").read_text()
+    (run / "result.json").write_text(text.replace('"rows": 40', '"rows": 41', 1))
+    refused = comity("verify", "run")
+    assert (refused.returncode, refused.stderr) == (1, "")
+    assert "its seal is broken" in refused.stdout
+    told = json.loads(comity("verify", "run", "--json").stdout)
+    assert (told["accepted"], told["certificate"]) == (False, None)
+    classes().to_csv(tmp_path / "new.csv", index=False)
+    for command in (["show", "run"], ["predict", "run", "new.csv", "--out", "p.csv"]):
+        done = comity(*command)
+        assert done.returncode == 2
+        assert "its seal is broken" in done.stderr
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_a_wrong_proof_is_refused(comity: Run, run: Path) -> None:
+    """Utilities by which somebody would leave, sealed as if nothing had happened."""
+    document = json.loads((run / "result.json").read_text())
+    assert len(document["equilibrium"]["coalitions"]) < 3, "or there is nothing to break"
+    for record in document["game"]:
+        if len(record["coalition"]) == 1:
+            record["utility"] = 0.0
+    document["seal"] = seal(document)
+    (run / "result.json").write_text(json.dumps(document))
+    refused = comity("verify", "run")
+    assert refused.returncode == 1
+    assert "Refused" in refused.stdout
+
+
+def test_demo_is_the_operators_experience(comity: Run, tmp_path: Path) -> None:
+    done = comity("demo", "--out", "demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "$ comity solve demo/hospitals.csv --client hospital --target died --out demo/run" in done.stdout
+    assert "train together: their pattern is the same." in done.stdout
+    assert "though their patterns differ" not in done.stdout
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["hospitals.csv", "run"]
+    assert comity("verify", "demo/run").returncode == 0
+    again = comity("demo", "--out", "demo")
+    assert again.returncode == 2
+    assert "something else in it" in again.stderr
+
+
+def test_progress_is_for_terminals_only(comity: Run, table: str, tmp_path: Path) -> None:
+    terminal, side = pty.openpty()
+    process = subprocess.Popen(
+        [comity("--version").args[0], *SOLVE, "--target", "effect"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=side, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )  # fmt: skip
+    os.close(side)
+    output = b""
+    while True:
+        try:
+            output += os.read(terminal, 65536)
+        except OSError:  # the other side is closed
+            break
+    os.close(terminal)
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "finding collaborators" in output.decode()
+    assert "evaluating" in output.decode()
+    assert "finding collaborators" not in stdout.decode()
+
+
+def test_in_a_notebook(run: Path) -> None:
+    result = Result.load(run)
+    html = result._repr_html_()
+    assert "<th>coalition</th>" in html
+    assert html.count("<tr>") == 4
+    assert "[" in html, "intervals"
+    assert repr(result).startswith("<Result: {North, South}, {West}")
+
+
+def test_names_are_escaped_in_a_notebook_and_stay_on_their_line(comity: Run, tmp_path: Path) -> None:
+    frame = numbers()
+    frame["site"] = frame["site"].map({"North": "<b>North</b>", "South": "two\nlines", "West": "[red]West[/red]"})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    done = comity(*SOLVE, "--target", "effect", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "two\\nlines" in done.stdout
+    assert "[red]West[/red]" in done.stdout
+    assert "&lt;b&gt;North&lt;/b&gt;" in Result.load(tmp_path / "run")._repr_html_()
+    assert "<b>" not in Result.load(tmp_path / "run")._repr_html_()

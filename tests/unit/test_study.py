@@ -1,0 +1,48 @@
+"""Settings: what follows from what, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from comity.errors import InputError
+from comity.study import Study, read_study
+
+
+def test_the_metric_tells_the_task() -> None:
+    assert Study("y", metric="auc").task == "classes"
+    assert Study("y", metric="r2").task == "regression"
+    assert Study("y").task is None
+    with pytest.raises(InputError, match="'auc' is not for the task 'regression', which has rmse, r2"):
+        Study("y", task="regression", metric="auc")
+
+
+def test_with_many_clients_rows_are_split_less_often() -> None:
+    few, many = Study("y").split(100), Study("y").split(101)
+    assert (few.repeats, few.judges, many.repeats, many.judges) == (2, 10, 1, 5)
+    told = Study("y", repeats=3, judges=4, folds=6, seed=9, resamples=2).split(1000)
+    assert (told.repeats, told.judges, told.folds, told.seed, told.resamples) == (3, 4, 6, 9, 2)
+
+
+def test_columns_that_are_needed_cannot_be_excluded() -> None:
+    with pytest.raises(InputError, match="column 'y' is needed"):
+        Study("y", exclude=("y",))
+    with pytest.raises(InputError, match="column 'c' is needed"):
+        Study("y", client="c", exclude=("c",))
+    with pytest.raises(InputError, match="cannot both be predicted"):
+        Study("y", client="y")
+
+
+def test_a_setting_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="no setting 'fold'; did you mean 'folds'"):
+        Study.from_mapping({"target": "y", "fold": 3})
+    with pytest.raises(InputError, match="says no target"):
+        Study.from_mapping({"folds": 3})
+
+
+def test_paths_in_a_file_begin_there(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('source = "t.csv"\nout = "/run"\nexclude = ["a"]\n')
+    assert read_study(str(tmp_path / "s.toml")) == {
+        "source": str(tmp_path / "t.csv"),
+        "out": "/run",
+        "exclude": ["a"],
+    }
