@@ -157,40 +157,72 @@ def _slopes(client: Client, question: Slopes) -> SlopesAnswer:
 def _fit_alone(client: Client, question: FitAlone) -> FitAloneAnswer:
     loss, splits = _encoded(client, question.schema).loss, _splits(client, question.schema, question.split)
     wanted = Split.from_json(question.split)
-    masks = splits.masks[: wanted.folds]  # to choose one number, once over is enough
     fitted: list[tuple[Floats, float, float]] = []
     for view, counts in enumerate(splits.counts):
         penalties = question.penalties if view <= wanted.judges else np.array([fitted[0][1]])
-        fitted.append(_fit_view(loss, counts, masks, penalties))
+        fitted.append(_fit_view(loss, counts, splits.masks, wanted.folds, penalties))
     models, chosen, losses = zip(*fitted, strict=True)
     return FitAloneAnswer(np.stack(models), np.array(chosen), np.array(losses))
 
 
-def _fit_view(loss: LogLoss, counts: Floats, masks: Floats, penalties: Floats) -> tuple[Floats, float, float]:
+def _fit_view(
+    loss: LogLoss, counts: Floats, masks: Floats, folds: int, penalties: Floats
+) -> tuple[Floats, float, float]:
     """Return the client's own model, its penalty, chosen by the folds, and its mean loss where they judge.
 
-    From the largest penalty to the smallest, every fold's model is found from the last one. With many rows for each
-    parameter a Newton step does; with few it would not go to the extremes that a small penalty allows, and flatter it.
+    The penalty is the best of those given, then of two between it and its neighbours; to choose it, going once through
+    the folds is enough, and all of them tell the loss.
     """
     spared = spare_intercepts(loss.size, loss.outputs)
-    rounds = 1 if counts.sum() > _MANY_ROWS * loss.size else _FEW_ROUNDS
     descending = np.sort(penalties)[::-1]
-    start = loss.fit(counts, descending[0] * spared, np.zeros(loss.size))
-    whole = [start]
-    for penalty in descending[1:]:
-        whole.append(loss.fit(counts, penalty * spared, whole[-1], rounds=2 if rounds == 1 else _FEW_ROUNDS))
-    lost = np.zeros(penalties.size)
-    for mask in masks:
-        part, rest = counts * mask, counts * (1 - mask)
-        judged = np.flatnonzero(part)
-        held = LogLoss(loss.features[judged], loss.target[judged], loss.classes)
-        at = start
-        for number, penalty in enumerate(descending):
-            at = loss.fit(rest, penalty * spared, whole[number] if rounds == 1 else at, rounds=rounds)
-            lost[number] += held.rows(at) @ part[judged]
+    fit = _Folds(loss, counts, spared)
+    lost = fit.losses(masks[:folds], descending)
     best = int(lost.argmin())
-    model = loss.fit(counts, descending[best] * spared, whole[best])
-    return model, float(descending[best]), float(lost[best] / counts.sum())
+    if penalties.size > 1:
+        between = np.sqrt(descending[best] * descending[max(best - 1, 0) : best + 2])
+        nearby = np.unique(np.append(between, descending[best]))[::-1]
+        chosen = float(nearby[int(fit.losses(masks[:folds], nearby).argmin())])
+    else:
+        chosen = float(descending[0])
+    model = loss.fit(counts, chosen * spared, fit.start)
+    return model, chosen, float(fit.losses(masks, np.array([chosen]))[0] / (counts.sum() * len(masks) / folds))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Folds:
+    """What a client's own models lose on the folds that they have not seen, by penalty."""
+
+    loss: LogLoss
+    counts: Floats
+    spared: Floats
+
+    @property
+    def start(self) -> Floats:
+        return np.zeros(self.loss.size)
+
+    def losses(self, masks: Floats, descending: Floats) -> Floats:
+        """Return the sums (M,) of losses on some folds, for penalties from the largest to the smallest.
+
+        Every fold's model is found from that of the last penalty. With many rows for each parameter it begins at the
+        model of all rows, and a Newton step does; with few it would not go to the extremes that a small penalty
+        allows, and flatter it.
+        """
+        loss, counts = self.loss, self.counts
+        many = counts.sum() > _MANY_ROWS * loss.size
+        whole = [self.start]
+        for penalty in descending:
+            whole.append(loss.fit(counts, penalty * self.spared, whole[-1]))
+        lost = np.zeros(descending.size)
+        for mask in masks:
+            part, rest = counts * mask, counts * (1 - mask)
+            judged = np.flatnonzero(part)
+            held = LogLoss(loss.features[judged], loss.target[judged], loss.classes)
+            at = whole[1]
+            for number, penalty in enumerate(descending):
+                start, rounds = (whole[1 + number], 1) if many else (at, _FEW_ROUNDS)
+                at = loss.fit(rest, penalty * self.spared, start, rounds)
+                lost[number] += held.rows(at) @ part[judged]
+        return lost
 
 
 def _evaluate(client: Client, question: Evaluate) -> Evaluation:

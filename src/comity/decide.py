@@ -80,9 +80,13 @@ def decide(
     clients: Sequence[str],
     search: Search,
     *,
+    committed: Booleans | None = None,
     progress: Progress | None = None,
 ) -> Decision:
-    """Find every client's collaborators and the coalitions that follow."""
+    """Find every client's collaborators and the coalitions that follow.
+
+    Clients that are `committed` (N,) to collaborate join for any gain, significant or not.
+    """
     count = front.clients
     position = {client: index for index, client in enumerate(clients)}
     strength = 0.0
@@ -98,7 +102,8 @@ def decide(
         face = np.tile(present, (target.size, 1))
         if first is None:
             strength = choose_strength(front, target, face, search)
-        choices = _choose(front, target, face, search, strength, progress)
+        eager = None if committed is None else committed[target]
+        choices = _choose(front, target, face, search, strength, eager, progress)
         first = first or choices
         wanted = {}
         for at, i in enumerate(target.tolist()):
@@ -138,13 +143,15 @@ def _choose(
     face: Booleans,
     search: Search,
     strength: float,
+    committed: Booleans | None,
     progress: Progress | None,
 ) -> Choices:
     """Let targets choose on their faces, so many at a time as memory allows."""
     parts = []
     for batch in batches(front, target.size):
         trials = front.trials(target[batch])
-        parts.append(search.collaborators(trials, face[batch], strength))
+        eager = None if committed is None else committed[batch]
+        parts.append(search.collaborators(trials, face[batch], strength, eager))
         if progress is not None:
             progress(min(batch.stop, target.size), target.size)
     return parts[0] if len(parts) == 1 else _joined(parts)

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Event
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -26,7 +27,7 @@ from comity.errors import InputError
 from comity.federation import Federation
 from comity.fronts.convex import ConvexFront, Wanted, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
-from comity.fronts.simplex import Floats
+from comity.fronts.simplex import Booleans, Floats
 from comity.metrics import DEFAULT, METRICS
 from comity.prove import prove
 from comity.questions import Describe, Description, Evaluate, Evaluation, FitAlone, FitAloneAnswer, Split
@@ -87,9 +88,9 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         game, certificate = prove(fronts[0], decisions[0], search)
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
     # A client that stays alone in the end is alone in every view: that is what it gets.
-    for place, client in enumerate(clients):
-        if len(decisions[0].equilibrium.coalition_of(client)) == 1:
-            models[1, :, place], penalties[1, :, place] = models[0, :, place], penalties[0, :, place]
+    alone = [len(decisions[0].equilibrium.coalition_of(client)) == 1 for client in clients]
+    for kind, lonely in ((1, np.array(alone)), (2, ~_committed(decisions[0]))):
+        models[kind][:, lonely], penalties[kind][:, lonely] = models[0][:, lonely], penalties[0][:, lonely]
     say("evaluating", 0, 1)
     questions = {
         client: Evaluate(schema.to_json(), split.to_json(), metric, np.ascontiguousarray(models[:, :, place]))
@@ -125,11 +126,18 @@ def _decide_all(
             return "finding collaborators"
         return "judging honestly" if view <= split.judges else "resampling"
 
+    def options(view: int) -> dict[str, Any]:
+        # What a client would gain that decided to collaborate is judged where it does: elsewhere it would be diluted.
+        return {"committed": committed} if 0 < view <= split.judges else {}
+
+    say(stage(0), 0, len(fronts))
+    first = decide(fronts[0], clients, search)
+    committed = _committed(first)
+    decisions = [first]
     if len(clients) < _MANY:
-        decisions = []
-        for view, front in enumerate(fronts):
+        for view in range(1, len(fronts)):
             say(stage(view), view, len(fronts))
-            decisions.append(decide(front, clients, search))
+            decisions.append(decide(fronts[view], clients, search, **options(view)))
         return decisions
     stop = Event()
 
@@ -139,9 +147,11 @@ def _decide_all(
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(fronts))) as pool:
         try:
-            going = [pool.submit(decide, front, clients, search, progress=go_on) for front in fronts]
-            decisions = []
-            for view, each in enumerate(going):
+            going = [
+                pool.submit(decide, fronts[view], clients, search, progress=go_on, **options(view))
+                for view in range(1, len(fronts))
+            ]
+            for view, each in enumerate(going, start=1):
                 say(stage(view), view, len(fronts))
                 decisions.append(each.result())
         except BaseException:  # such as an interrupt: threads end at their next batch
@@ -150,6 +160,11 @@ def _decide_all(
                 each.cancel()
             raise
     return decisions
+
+
+def _committed(decision: Decision) -> Booleans:
+    """Return which clients want anybody (N,)."""
+    return np.asarray(decision.wishes.sum(axis=1) > 1)
 
 
 class _StoppedError(Exception):

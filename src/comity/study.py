@@ -20,7 +20,9 @@ from comity.schema import Task
 
 Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
-_MANY = 100  # clients: with more, one repetition and five judges do
+# Folds are repeated, since with few rows one way to draw them may mislead; with more clients there is more to do.
+_REPEATS = ((12, 4), (24, 2))
+_MANY = 50  # clients: with more, five judges do
 _FEWEST_FOLDS = 2
 _LEAST, _MOST = 1e-9, 1e3  # penalties
 PATHS = ("source", "out")  # what a file may say besides settings
@@ -101,11 +103,12 @@ class Study:
 
     def split(self, clients: int) -> Split:
         """Return how rows are split with so many clients."""
-        many = clients > _MANY
+        repeats = next((times for most, times in _REPEATS if clients <= most), 1)
+        judges = 10 if clients <= _MANY else 5
         return Split(
             folds=self.folds,
-            repeats=(1 if many else 2) if self.repeats is None else self.repeats,
-            judges=(5 if many else 10) if self.judges is None else self.judges,
+            repeats=repeats if self.repeats is None else self.repeats,
+            judges=judges if self.judges is None else self.judges,
             resamples=self.resamples,
             seed=self.seed,
         )
