@@ -1,7 +1,7 @@
 """From a made-up federation to its front, and from a model to its true loss."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,13 @@ from comity.federation import InProcess
 from comity.fronts.convex import ConvexFront, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
 from comity.learn import PENALTIES, _Classes
-from comity.questions import Describe, Split
+from comity.questions import Describe
 from comity.schema import ColumnSummary, Schema, agree
+from comity.study import Study
 
 Floats = NDArray[np.float64]
 # As a study of few clients has it, but without judges: there is one view, that of all rows.
-SPLIT = Split(folds=5, repeats=2, judges=0)
+SPLIT = replace(Study(TARGET).split(6), judges=0)
 
 
 @dataclass(frozen=True)

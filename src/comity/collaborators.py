@@ -23,6 +23,7 @@ _SMALL = 1e-2
 _MANY = 12
 _MOST_NUMBERS = 2e6  # in the systems of one batch, which bounds memory
 _HALVES = 2
+_SIGNIFICANT = 2.0  # standard errors
 _SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
 
 
@@ -125,8 +126,8 @@ class Search:
         """Return how strongly weights should lean towards pooled ones, the same for all trials.
 
         On each half of the folds, weights are searched with every strength and judged on the other half. One strength
-        for all is chosen, since a client's few rows cannot tell: the strongest that is within a standard error of the
-        best, all clients counting alike.
+        for all is chosen, since a client's few rows cannot tell: the strongest that is not significantly worse than
+        the best, all clients counting alike.
         """
         if len(self.strengths) == 1:
             return self.strengths[0]
@@ -138,9 +139,11 @@ class Search:
         pooled = _pooled(face)
         for half in range(_HALVES):
             searching, judging = trials.judged_on(halves == half), trials.judged_on(halves != half)
-            start = self.with_best_penalty(searching, (pooled + _alone(trials, face)) / 2)
+            alone = _alone(trials, face)
+            start = self.with_best_penalty(searching, (pooled + alone) / 2)
+            ends = [self.with_best_penalty(searching, end).losses for end in (alone, pooled)]
             found = [
-                descend(self._leaning(searching, face, strength), start, face, self.steps // 4, self.bounds(trials))
+                descend(_leaning(searching, face, strength, *ends), start, face, self.steps // 4, self.bounds(trials))
                 for strength in self.strengths
             ]
             losses += [judging.losses(at.weights, at.log_penalty) / _HALVES for at in found]
@@ -154,7 +157,7 @@ class Search:
             for half, found_models in enumerate(models):
                 judging = trials.judged_on(halves != half)
                 variance += (judging.standard_error(found_models[best], found_models[at]) / _HALVES) ** 2
-            allowed[at] = np.sqrt((variance / scale**2).mean() / len(trials))
+            allowed[at] = _SIGNIFICANT * np.sqrt((variance / scale**2).mean() / len(trials))
         near = np.flatnonzero(relative - relative[best] <= allowed)
         return self.strengths[int(near.max())]
 
@@ -166,7 +169,7 @@ class Search:
         # A large penalty, right for bad weights, would keep the search from better ones: once, it begins small.
         small = np.full(len(trials), np.clip(np.log(_SMALL), *self.bounds(trials)))
         starts.append(Points(between, small, trials.losses(between, small)))
-        leaning = self._leaning(trials, face, strength, np.minimum(starts[0].losses, starts[1].losses))
+        leaning = _leaning(trials, face, strength, starts[0].losses, starts[1].losses)
         # A part of the way shows which start leads furthest; that one is followed to the end.
         ahead = [descend(leaning, start, face, self.steps // _SHORT, self.bounds(trials)) for start in starts]
         return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps, self.bounds(trials)))
@@ -195,6 +198,7 @@ class Search:
         members[everybody, trials.target] = True
         at = found.some(everybody)
         take_exact(trials, at, members)
+        alone = self.with_best_penalty(trials, _alone(trials, members)).losses if strength else found.losses
         sets, points, models = [members.copy()], [at.some(everybody)], [trials.models(at.weights, at.log_penalty)]
         while (going := np.flatnonzero(members.sum(axis=1) > 1)).size:
             members[going] &= ~self._least_missed(trials, at, members, going)
@@ -204,7 +208,9 @@ class Search:
             start = _with_best_of(part, weights, _clipped(at.log_penalty[going, None] + _NEAR, self.bounds(part)))
             if last.any():  # the target alone: its penalty is looked for everywhere, as it is what gains are over
                 start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
-            leaning = self._leaning(part, face, strength, start.losses)
+            leaning: Trials | Leaning = part
+            if strength:
+                leaning = _leaning(part, face, strength, alone[going], part.losses(_pooled(face), start.log_penalty))
             at.put(going, _judged(part, descend(leaning, start, face, self.steps // _SHORT, self.bounds(part))))
             take_exact(trials, at, members)
             sets.append(members.copy())
@@ -278,17 +284,18 @@ class Search:
         chosen = descend(trials, start, sets, self.steps, self.bounds(trials))
         return Choices(sets, chosen, best.better_of(chosen), alone, np.maximum(chosen.losses - best.losses, 0.0))
 
-    def _leaning(
-        self, trials: Trials, face: Booleans, strength: float, scale: Floats | None = None
-    ) -> Trials | Leaning:
-        """Return trials that lean towards pooled weights with a strength relative to `scale`, a loss (P,)."""
-        if strength == 0:
-            return trials
-        pooled = _pooled(face)
-        if scale is None:
-            ends = (self.with_best_penalty(trials, end).losses for end in (pooled, _alone(trials, face)))
-            scale = np.minimum(*ends)
-        return Leaning(trials, pooled, strength * scale)
+
+def _leaning(
+    trials: Trials, face: Booleans, strength: float, alone_losses: Floats, pooled_losses: Floats
+) -> Trials | Leaning:
+    """Return trials that lean towards pooled weights, with a strength relative to the loss at the better end (P,).
+
+    Only a target that does better pooled than alone leans: others would lean towards those who harm it.
+    """
+    if strength == 0:
+        return trials
+    pull = np.where(pooled_losses < alone_losses, strength * np.minimum(alone_losses, pooled_losses), 0.0)
+    return Leaning(trials, _pooled(face), np.maximum(pull, 0.0))
 
 
 def take_exact(trials: Trials, at: Points, members: Booleans) -> None:
