@@ -299,10 +299,13 @@ def _leaning(
 
 
 def take_exact(trials: Trials, at: Points, members: Booleans) -> None:
-    """Put what targets that are alone lose exactly, where that is known, in the place of what an expansion says."""
+    """Let targets that are alone lose no more than is known exactly.
+
+    An expansion errs alike for models that are alike, so what it says stays, as long as it does not speak for others.
+    """
     if trials.front.alone_losses is not None:
         alone = np.flatnonzero(members.sum(axis=1) == 1)
-        at.losses[alone] = trials.front.alone_losses[trials.target[alone]]
+        at.losses[alone] = np.minimum(at.losses[alone], trials.front.alone_losses[trials.target[alone]])
 
 
 def _clipped(logs: Floats, bounds: tuple[Floats | float, float]) -> Floats:
