@@ -17,7 +17,7 @@ from comity.core import check_name
 from comity.encoding import encode, encode_target, predict, summarise
 from comity.errors import InputError, RefusedError
 from comity.likelihood import LogLoss, spare_intercepts
-from comity.metrics import METRICS
+from comity.metrics import METRICS, Metric
 from comity.questions import (
     QUESTIONS,
     Describe,
@@ -228,26 +228,45 @@ class _Folds:
 def _evaluate(client: Client, question: Evaluate) -> Evaluation:
     rows, splits = _encoded(client, question.schema), _splits(client, question.schema, question.split)
     metric = METRICS[question.metric]
-    ones = np.ones((1, len(rows.target)))
-    target = rows.as_given(rows.target)
-    held_out, values = [], []
-    for whole, *parts in question.parameters:
-        every = np.stack([rows.predict(model) for model in parts])
-        held = every[splits.judge, np.arange(len(target))]
-        on_all = np.array([metric.measure(each, target, ones)[0] for each in (rows.predict(whole), *every)])
-        values.append(metric.corrected(float(metric.measure(held, target, ones)[0]), on_all[0], on_all[1:]))
-        held_out.append(held)
-    drawn = _resampled(len(target), Split.from_json(question.split).seed, client.name)
-    spread = np.stack([metric.measure(held, target, drawn) for held in held_out])
-    return Evaluation(
-        np.array(values), _deviations(spread), np.array(values) - values[0], _deviations(spread - spread[0])
-    )
+    drawn = _resampled(len(rows.target), Split.from_json(question.split).seed, client.name)
+    kinds = [_Judged(metric, rows, splits.judge, models, drawn) for models in question.parameters]
+    base = kinds[0].value(question.counted[0])
+    values, gains, errors, gain_errors = [base], [0.0], [_deviation(kinds[0].spread(question.counted[0]))], [0.0]
+    for kind, counted in zip(kinds[1:], question.counted[1:], strict=True):
+        gains.append(kind.value(counted) - kinds[0].value(counted))
+        values.append(float(np.clip(base + gains[-1], metric.least, metric.most)))
+        spread = kind.spread(counted)
+        errors.append(_deviation(spread))
+        gain_errors.append(_deviation(spread - kinds[0].spread(counted)))
+    return Evaluation(*map(np.array, (values, errors, gains, gain_errors)))
 
 
-def _deviations(spread: Floats) -> Floats:
-    """Return the standard deviations over resamples (M, B) that have a value: one of a single class has no AUC."""
-    known = spread[:, ~np.isnan(spread).any(axis=0)]
-    return known.std(axis=1) if known.shape[1] > 1 else np.full(len(spread), np.nan)
+class _Judged:
+    """What models of one kind, that of all rows and those that left out a part, predict of a client's rows."""
+
+    def __init__(self, metric: Metric, rows: Encoded, judge: NDArray[np.intp], models: Floats, drawn: Floats) -> None:
+        self.metric, self.judge, self.drawn = metric, judge, drawn
+        self.target = rows.as_given(rows.target)
+        whole, *parts = (rows.predict(model) for model in models)
+        self.held = np.stack(parts)[judge, np.arange(len(judge))]
+        once = np.ones((1, len(judge)))
+        self.whole = float(metric.measure(whole, self.target, once)[0])
+        self.parts = np.array([metric.measure(part, self.target, once)[0] for part in parts])
+
+    def value(self, counted: Floats) -> float:
+        """Return the metric where some parts judge, corrected for what models of fewer rows lose."""
+        held = self.metric.measure(self.held, self.target, counted[self.judge][None])[0]
+        return self.metric.corrected(float(held), self.whole, self.parts[counted > 0])
+
+    def spread(self, counted: Floats) -> Floats:
+        """Return the metric in resamples (B,) of the rows that judge."""
+        return self.metric.measure(self.held, self.target, self.drawn * counted[self.judge])
+
+
+def _deviation(spread: Floats) -> float:
+    """Return the standard deviation over resamples (B,) that have a value: one of a single class has no AUC."""
+    known = spread[~np.isnan(spread)]
+    return float(known.std()) if known.size > 1 else np.nan
 
 
 def _resampled(rows: int, seed: int, name: str) -> Floats:

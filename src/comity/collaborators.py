@@ -107,18 +107,13 @@ class Search:
         least = trials.front.least_penalty
         return LEAST if least is None else np.log(least[trials.target]), MOST
 
-    def collaborators(
-        self, trials: Trials, face: Booleans, strength: float = 0.0, committed: Booleans | None = None
-    ) -> Choices:
-        """Return what every trial's target chooses on its face (P, N) of the simplex.
-
-        Those `committed` (P,) join for any gain, significant or not.
-        """
+    def collaborators(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Choices:
+        """Return what every trial's target chooses on its face (P, N) of the simplex."""
         if self.clip_rule is not None:
             return self._clipped(trials, face, self.clip_rule)
         paths = self.shrink(trials, self.best(trials, face, strength), strength)
         everybody = np.arange(len(trials))
-        stages, tolerance = self.choose(trials, paths, committed)
+        stages, tolerance = self.choose(trials, paths)
         best = paths.at(paths.losses.argmin(axis=0))
         return Choices(paths.sets[stages, everybody], paths.at(stages), best, paths.points.some(-1), tolerance)
 
@@ -240,13 +235,11 @@ class Search:
         dropped: Booleans = rank < drop[:, None]
         return dropped
 
-    def choose(
-        self, trials: Trials, candidates: Candidates, committed: Booleans | None = None
-    ) -> tuple[Integers, Floats]:
+    def choose(self, trials: Trials, candidates: Candidates) -> tuple[Integers, Floats]:
         """Return which set each target takes (P,), as a stage, and how much loss that rule forgave at most (P,).
 
         It is the smallest set that is nearly as good as the best, of equally small ones the best. A gain over training
-        alone that is not significant is none: then the target alone. Those `committed` (P,) need no significance.
+        alone that is not significant is none: then the target alone.
         """
         losses, models = candidates.losses, candidates.models
         sizes = candidates.sets.sum(axis=2)
@@ -265,8 +258,6 @@ class Search:
         gain = losses[alone, everybody] - losses[taken, everybody]
         error = trials.standard_error(models[taken, everybody], models[alone, everybody])
         needed = self.standard_errors_to_join * error
-        if committed is not None:
-            needed = np.where(committed, 0.0, needed)
         joins = gain > needed
         stages: Integers = np.where(joins, taken, alone)
         return stages, np.where(joins, forgiven, forgiven + needed)

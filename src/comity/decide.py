@@ -80,13 +80,9 @@ def decide(
     clients: Sequence[str],
     search: Search,
     *,
-    committed: Booleans | None = None,
     progress: Progress | None = None,
 ) -> Decision:
-    """Find every client's collaborators and the coalitions that follow.
-
-    Clients that are `committed` (N,) to collaborate join for any gain, significant or not.
-    """
+    """Find every client's collaborators and the coalitions that follow."""
     count = front.clients
     position = {client: index for index, client in enumerate(clients)}
     strength = 0.0
@@ -102,8 +98,7 @@ def decide(
         face = np.tile(present, (target.size, 1))
         if first is None:
             strength = choose_strength(front, target, face, search)
-        eager = None if committed is None else committed[target]
-        choices = _choose(front, target, face, search, strength, eager, progress)
+        choices = _choose(front, target, face, search, strength, progress)
         first = first or choices
         wanted = {}
         for at, i in enumerate(target.tolist()):
@@ -143,15 +138,13 @@ def _choose(
     face: Booleans,
     search: Search,
     strength: float,
-    committed: Booleans | None,
     progress: Progress | None,
 ) -> Choices:
     """Let targets choose on their faces, so many at a time as memory allows."""
     parts = []
     for batch in batches(front, target.size):
         trials = front.trials(target[batch])
-        eager = None if committed is None else committed[batch]
-        parts.append(search.collaborators(trials, face[batch], strength, eager))
+        parts.append(search.collaborators(trials, face[batch], strength))
         if progress is not None:
             progress(min(batch.stop, target.size), target.size)
     return parts[0] if len(parts) == 1 else _joined(parts)

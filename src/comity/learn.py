@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Event
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -87,13 +86,22 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     with threadpool_limits(1):
         game, certificate = prove(fronts[0], decisions[0], search)
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
-    # A client that stays alone in the end is alone in every view: that is what it gets.
-    alone = [len(decisions[0].equilibrium.coalition_of(client)) == 1 for client in clients]
-    for kind, lonely in ((1, np.array(alone)), (2, ~_committed(decisions[0]))):
-        models[kind][:, lonely], penalties[kind][:, lonely] = models[0][:, lonely], penalties[0][:, lonely]
     say("evaluating", 0, 1)
+    joined = np.stack([_joined(decision) for decision in decisions[: 1 + split.judges]])
+    # A client that stays alone in the end is alone in every view: that is what it gets. What one gains that does not is
+    # judged where it did so without the rows that judge; where it stayed alone there is nothing to judge.
+    for kind in (1, 2):
+        lonely = ~joined[0, kind]
+        models[kind][:, lonely], penalties[kind][:, lonely] = models[0][:, lonely], penalties[0][:, lonely]
+    counted = joined[1:] | ~joined[0] | ~joined[1:].any(axis=0)
     questions = {
-        client: Evaluate(schema.to_json(), split.to_json(), metric, np.ascontiguousarray(models[:, :, place]))
+        client: Evaluate(
+            schema.to_json(),
+            split.to_json(),
+            metric,
+            np.ascontiguousarray(models[:, :, place]),
+            np.ascontiguousarray(counted[:, :, place].T.astype(np.float64)),
+        )
         for place, client in enumerate(clients)
     }
     return Learned(
@@ -126,18 +134,11 @@ def _decide_all(
             return "finding collaborators"
         return "judging honestly" if view <= split.judges else "resampling"
 
-    def options(view: int) -> dict[str, Any]:
-        # What a client would gain that decided to collaborate is judged where it does: elsewhere it would be diluted.
-        return {"committed": committed} if 0 < view <= split.judges else {}
-
-    say(stage(0), 0, len(fronts))
-    first = decide(fronts[0], clients, search)
-    committed = _committed(first)
-    decisions = [first]
     if len(clients) < _MANY:
-        for view in range(1, len(fronts)):
+        decisions = []
+        for view, front in enumerate(fronts):
             say(stage(view), view, len(fronts))
-            decisions.append(decide(fronts[view], clients, search, **options(view)))
+            decisions.append(decide(front, clients, search))
         return decisions
     stop = Event()
 
@@ -147,11 +148,9 @@ def _decide_all(
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(fronts))) as pool:
         try:
-            going = [
-                pool.submit(decide, fronts[view], clients, search, progress=go_on, **options(view))
-                for view in range(1, len(fronts))
-            ]
-            for view, each in enumerate(going, start=1):
+            going = [pool.submit(decide, front, clients, search, progress=go_on) for front in fronts]
+            decisions = []
+            for view, each in enumerate(going):
                 say(stage(view), view, len(fronts))
                 decisions.append(each.result())
         except BaseException:  # such as an interrupt: threads end at their next batch
@@ -162,9 +161,11 @@ def _decide_all(
     return decisions
 
 
-def _committed(decision: Decision) -> Booleans:
-    """Return which clients want anybody (N,)."""
-    return np.asarray(decision.wishes.sum(axis=1) > 1)
+def _joined(decision: Decision) -> Booleans:
+    """Return for each kind of model which clients share one (3, N)."""
+    together = [len(decision.equilibrium.coalition_of(client)) > 1 for client in decision.clients]
+    wanting = decision.wishes.sum(axis=1) > 1
+    return np.stack([np.zeros_like(wanting), np.array(together), wanting])
 
 
 class _StoppedError(Exception):

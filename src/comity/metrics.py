@@ -87,7 +87,8 @@ def _r2(predictions: Floats, target: Floats, counts: Floats) -> Floats:
 
 
 def _mean(values: Floats, counts: Floats) -> Floats:
-    return np.asarray(counts @ values / counts.sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):  # no row at all: not a number
+        return np.asarray(counts @ values / counts.sum(axis=1))
 
 
 METRICS: dict[str, Metric] = {

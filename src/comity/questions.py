@@ -178,13 +178,15 @@ class Evaluate:
     """How well do these models do on your rows, by this metric? Answered by an `Evaluation`.
 
     ``parameters`` (M, 1 + judges, d): of each of M kinds, the model of all rows and those of the views that leave out
-    a part; that part judges them. The first kind is the one from which gains are measured.
+    a part; that part judges them. ``counted`` (M, judges) says by ones and zeros which parts judge which kind. The
+    first kind, that all parts judge, is the one from which gains are measured.
     """
 
     schema: str
     split: str
     metric: str
     parameters: Floats
+    counted: Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ def test_rows_are_judged_by_models_that_left_them_out() -> None:
     models = np.zeros((2, 4, size))
     for view in range(3):
         models[1, 1 + view, -1] = target[judge != view].mean()
-    given = asked.ask(Evaluate(schema.to_json(), split.to_json(), "rmse", models))["h0"]
+    given = asked.ask(Evaluate(schema.to_json(), split.to_json(), "rmse", models, np.ones((2, 3))))["h0"]
     held = np.array([models[1, 1 + part, -1] for part in judge])
     on_all = [((models[1, 1 + view, -1] - target) ** 2).mean() for view in range(3)]
     scale = rows(0)["stay"].std(ddof=0)
@@ -219,6 +219,12 @@ def test_rows_are_judged_by_models_that_left_them_out() -> None:
     assert given.values[0] == pytest.approx(scale)
     np.testing.assert_allclose(given.gains, given.values - given.values[0])
     assert given.errors[0] > 0 == given.gain_errors[0]
+    first = asked.ask(Evaluate(schema.to_json(), split.to_json(), "rmse", models, np.array([[1.0] * 3, [1.0, 0, 0]])))
+    here = judge == 0
+    alone = np.sqrt((target[here] ** 2).mean()) * scale
+    corrected = np.sqrt(((held[here] - target[here]) ** 2).mean() + (target**2).mean() - on_all[0]) * scale
+    assert first["h0"].gains[1] == pytest.approx(corrected - alone)
+    assert first["h0"].values[1] == pytest.approx(scale + corrected - alone)
 
 
 def test_a_schema_survives_json() -> None:
