@@ -21,7 +21,7 @@ def sites(rows: int = 24, seed: int = 0) -> pd.DataFrame:
     )
     sign = np.where(frame["site"] == "West", -1.0, 1.0)
     effect = sign * (frame["dose"] - 5) + sign * (frame["age"] - 50) / 9 + (frame["pulse"] - 70) / 8
-    effect = effect + 0.5 * (frame["sex"] == "m") + rng.normal(size=count)
+    effect = effect + 0.5 * (frame["sex"] == "m") + 0.5 * rng.normal(size=count)
     frame["effect"] = effect.round(3)
     frame["cured"] = np.where(effect > 0, "yes", "no")
     return frame

@@ -84,17 +84,15 @@ class Search:
     """How collaborators are looked for.
 
     `steps` of spectral projected gradient from the best start. A set counts as good as the best if its loss is within
-    `standard_errors` of the best, and it keeps the gain over training alone but for a share of `gain_to_forgo`: with
-    few rows a standard error may be most of the gain. Only a gain over training alone of more than
-    `standard_errors_to_join` standard errors is a reason to join. Weights lean towards pooled ones with a strength,
-    relative to the loss, of those in `strengths` that serves best on inner splits. With a `clip_rule`, sets are found
-    as the paper does; with a `penalty`, that is taken for all models instead of one chosen by the folds.
+    `standard_errors` of the best; only a gain over training alone of more than `standard_errors_to_join` standard
+    errors is a reason to join. Weights lean towards pooled ones with a strength, relative to the loss, of those in
+    `strengths` that serves best on inner splits. With a `clip_rule`, sets are found as the paper does; with a
+    `penalty`, that is taken for all models instead of one chosen by the folds.
     """
 
     steps: int = 40
     standard_errors: float = 1.0
     standard_errors_to_join: float = 1.0
-    gain_to_forgo: float = 0.03
     penalties: tuple[float, ...] = field(default=tuple(PENALTIES.tolist()))
     strengths: tuple[float, ...] = (0.0, 0.1, 0.3)
     clip_rule: ClipRule | None = None
@@ -246,10 +244,9 @@ class Search:
         everybody = np.arange(len(trials))
         alone, best = sizes.argmin(axis=0), losses.argmin(axis=0)
         reference, least = models[best, everybody], losses[best, everybody]
-        share = self.gain_to_forgo * (losses[alone, everybody] - least)
         taken, forgiven = best.copy(), np.zeros(len(trials))
         for stage in range(len(losses)):
-            allowed = np.minimum(self.standard_errors * trials.standard_error(reference, models[stage]), share)
+            allowed = self.standard_errors * trials.standard_error(reference, models[stage])
             size, before = sizes[stage], sizes[taken, everybody]
             smaller = (size < before) | ((size == before) & (losses[stage] < losses[taken, everybody]))
             near = (losses[stage] - least <= allowed) & smaller

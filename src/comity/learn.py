@@ -303,7 +303,7 @@ class _Classes:
             _, *others = _points(decision)
             for kind, at in enumerate(others, start=1):
                 starts = front.models(np.arange(len(at.weights)), at.weights, at.log_penalty)
-                for client in np.flatnonzero((at.weights > 0).sum(axis=1) > 1).tolist():
+                for client in np.flatnonzero(at.weights.sum(axis=1) > np.diag(at.weights)).tolist():
                     one = slice(client, client + 1)
                     least = self._least(front, own_penalties[view, client], at.weights[client], client)
                     penalty = np.maximum(np.exp(at.log_penalty[one]), least)

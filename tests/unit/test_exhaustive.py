@@ -52,7 +52,8 @@ def test_the_search_does_as_well_as_every_subset(kind: synthetic.Kind) -> None:
         tried, found = exhaust(front, names, search), decide(front, names, search)
         gain = found.alone.losses - tried.candidates.losses.min(axis=0)
         assert (tried.candidates.losses.min(axis=0) <= found.best.losses + 1e-4 * found.alone.losses).all()
-        assert (found.best.losses - tried.chosen.losses <= 0.1 * gain + 1e-9).all()
+        reached = [min(each.loss for each in found.measured if each.client == i) for i in range(4)]
+        assert (np.array(reached) - tried.candidates.losses.min(axis=0) <= 0.1 * gain + 1e-9).all()
 
 
 def test_larger_sets_allow_no_less() -> None:
@@ -67,7 +68,7 @@ def test_larger_sets_allow_no_less() -> None:
 def test_groups_and_singletons() -> None:
     names = [str(number) for number in range(6)]
     for weights in ("pooled", "optimal"):
-        found = exhaust(two_groups(0, 20, 30, 0.02, 1.0).front(), names, Search(), weights)
+        found = exhaust(two_groups(0, 40, 50, 0.02, 1.0).front(repeats=4), names, Search(), weights)
         assert {frozenset("012"), frozenset("345")} == set(found.equilibrium.coalitions)
         alone = exhaust(two_groups(0, 20, 500, 0.1, 0.01).front(), names, Search(), weights)
         assert all(len(chosen) == 1 for chosen in alone.choices.values())

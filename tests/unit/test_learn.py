@@ -73,6 +73,21 @@ def test_who_stays_alone_gets_in_its_coalition_what_it_has_alone() -> None:
     assert {len(c) for c in learned.decision.equilibrium.coalitions} <= {1, 2}
 
 
+def test_a_client_may_be_best_served_by_another_alone() -> None:
+    """Its own twenty rows are noise; the other's thousand show what it wants: then its model is the other's."""
+    rng = np.random.default_rng(0)
+    large, small = rng.normal(size=(1000, 3)), rng.normal(size=(40, 3))
+    frames = [pd.DataFrame(x, columns=list("abc")) for x in (large, small)]
+    scores = [frame.sum(axis=1) + rng.logistic(size=len(frame)) * 0.5 for frame in frames]
+    members = [f.assign(y=np.where(s > 0, "yes", "no")) for f, s in zip(frames, scores, strict=True)]
+    learned = learn(InProcess((Client("large", members[0]), Client("small", members[1]))), Study("y", judges=2))
+    for kind, at in enumerate((learned.decision.alone, learned.decision.coalition, learned.decision.best)):
+        for client in range(2):
+            shared = at.weights[client].sum() > at.weights[client, client]
+            same = np.array_equal(learned.models[kind, client], learned.models[0, client])
+            assert shared != same
+
+
 def test_resamples_are_decided_too() -> None:
     learned = learn(federation(4), Study("y", resamples=3))
     assert len(learned.resampled) == 3
