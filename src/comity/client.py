@@ -38,7 +38,8 @@ from comity.questions import (
 from comity.schema import Schema, Target
 
 Floats = NDArray[np.float64]
-_MANY_ROWS = 50  # for a parameter
+_MANY_ROWS = 20  # for a parameter
+_ENOUGH_WORSE = 3  # penalties in a row, each worse than the one before
 _FEW_ROUNDS = 8
 _RESAMPLES = 200
 _FOR_RESAMPLES, _FOR_ERRORS = 1_000_001, 1_000_002  # purposes of random numbers, past all times of folds
@@ -209,19 +210,24 @@ class _Folds:
         """
         loss, counts = self.loss, self.counts
         many = counts.sum() > _MANY_ROWS * loss.size
-        whole = [self.start]
-        for penalty in descending:
-            whole.append(loss.fit(counts, penalty * self.spared, whole[-1]))
-        lost = np.zeros(descending.size)
-        for mask in masks:
-            part, rest = counts * mask, counts * (1 - mask)
-            judged = np.flatnonzero(part)
-            held = LogLoss(loss.features[judged], loss.target[judged], loss.classes)
-            at = whole[1]
-            for number, penalty in enumerate(descending):
-                start, rounds = (whole[1 + number], 1) if many else (at, _FEW_ROUNDS)
-                at = loss.fit(rest, penalty * self.spared, start, rounds)
-                lost[number] += held.rows(at) @ part[judged]
+        parts = [(counts * mask, counts * (1 - mask)) for mask in masks]
+        chosen = [np.flatnonzero(part) for part, _ in parts]
+        held = [LogLoss(loss.features[here], loss.target[here], loss.classes) for here in chosen]
+        whole, at = self.start, [self.start] * len(parts)
+        lost = np.full(descending.size, np.inf)
+        for number, penalty in enumerate(descending):
+            whole = loss.fit(counts, penalty * self.spared, whole)
+            start, rounds = ([whole] * len(parts), 1) if many else (at, _FEW_ROUNDS)
+            at = [
+                loss.fit(rest, penalty * self.spared, begun, rounds)
+                for (_, rest), begun in zip(parts, start, strict=True)
+            ]
+            lost[number] = sum(
+                judge.rows(model) @ part[here]
+                for judge, model, (part, _), here in zip(held, at, parts, chosen, strict=True)
+            )
+            if number >= _ENOUGH_WORSE and (np.diff(lost[number - _ENOUGH_WORSE : number + 1]) > 0).all():
+                break  # smaller penalties will be worse still
         return lost
 
 
