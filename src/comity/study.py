@@ -22,7 +22,7 @@ Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
 # Folds are repeated, since with few rows one way to draw them may mislead; with more clients there is more to do.
 _REPEATS = ((12, 4), (24, 2))
-_MANY = 50  # clients: with more, five judges do
+_MANY = 24  # clients: with more, five judges do
 _FEWEST_FOLDS = 2
 _LEAST, _MOST = 1e-9, 1e3  # penalties
 PATHS = ("source", "out")  # what a file may say besides settings
