@@ -239,11 +239,12 @@ def _evaluate(client: Client, question: Evaluate) -> Evaluation:
     base = kinds[0].value(question.counted[0])
     values, gains, errors, gain_errors = [base], [0.0], [_deviation(kinds[0].spread(question.counted[0]))], [0.0]
     for kind, counted in zip(kinds[1:], question.counted[1:], strict=True):
-        gains.append(kind.value(counted) - kinds[0].value(counted))
-        values.append(float(np.clip(base + gains[-1], metric.least, metric.most)))
-        spread = kind.spread(counted)
-        errors.append(_deviation(spread))
-        gain_errors.append(_deviation(spread - kinds[0].spread(counted)))
+        gain = kind.value(counted) - kinds[0].value(counted)
+        values.append(float(np.clip(base + gain, metric.least, metric.most)))
+        gains.append(values[-1] - base)
+        gained = kind.spread(counted) - kinds[0].spread(counted)
+        errors.append(_deviation(kinds[0].spread(question.counted[0]) + gained))
+        gain_errors.append(_deviation(gained))
     return Evaluation(*map(np.array, (values, errors, gains, gain_errors)))
 
 
@@ -260,12 +261,16 @@ class _Judged:
         self.parts = np.array([metric.measure(part, self.target, once)[0] for part in parts])
 
     def value(self, counted: Floats) -> float:
-        """Return the metric where some parts judge, corrected for what models of fewer rows lose."""
+        """Return the metric where some parts judge, corrected for what models of fewer rows lose; none says nothing."""
+        if not counted.any():
+            return np.nan
         held = self.metric.measure(self.held, self.target, counted[self.judge][None])[0]
         return self.metric.corrected(float(held), self.whole, self.parts[counted > 0])
 
     def spread(self, counted: Floats) -> Floats:
         """Return the metric in resamples (B,) of the rows that judge."""
+        if not counted.any():
+            return np.full(len(self.drawn), np.nan)
         return self.metric.measure(self.held, self.target, self.drawn * counted[self.judge])
 
 
@@ -353,13 +358,24 @@ def _splits(client: Client, schema: str, split: str) -> Splits:
             "leave it out, or take fewer folds"
         )
     strata = rows.target if rows.classes else np.zeros(count)
-    judge = assign_folds(strata, max(wanted.judges, 1), wanted.seed, client.name)
+    folds = [assign_folds(strata, wanted.folds, wanted.seed, client.name, 1 + time) for time in range(wanted.repeats)]
+    # Judges are dealt within the folds, and resamples drawn within them, so that no fold of a view is empty.
+    cells = strata * wanted.folds + folds[0]
+    judge = assign_folds(cells, max(wanted.judges, 1), wanted.seed, client.name)
     views = [np.ones(count), *((judge != part).astype(np.float64) for part in range(wanted.judges))]
     generator = _generator(wanted.seed, client.name, _FOR_RESAMPLES)
-    views += [generator.multinomial(count, np.full(count, 1 / count)).astype(float) for _ in range(wanted.resamples)]
-    folds = [assign_folds(strata, wanted.folds, wanted.seed, client.name, 1 + time) for time in range(wanted.repeats)]
+    views += [_drawn(generator, folds[0], wanted.folds) for _ in range(wanted.resamples)]
     masks = [(each == fold).astype(np.float64) for each in folds for fold in range(wanted.folds)]
     return Splits(np.stack(views), np.stack(masks), judge)
+
+
+def _drawn(generator: np.random.Generator, folds: NDArray[np.intp], count: int) -> Floats:
+    """Return how often each row is drawn, with replacement, as many in each fold as there are."""
+    counts = np.zeros(folds.size)
+    for fold in range(count):
+        here = np.flatnonzero(folds == fold)
+        counts[here] = generator.multinomial(here.size, np.full(here.size, 1 / max(here.size, 1)))
+    return counts
 
 
 def assign_folds(strata: Floats, folds: int, seed: int, name: str, time: int = 0) -> NDArray[np.intp]:

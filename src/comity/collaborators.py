@@ -141,6 +141,8 @@ class Search:
             ]
             losses += [judging.losses(at.weights, at.log_penalty) / _HALVES for at in found]
             models.append([judging.models(at.weights, at.log_penalty) for at in found])
+        if not np.isfinite(losses).all():  # too few rows to judge by halves
+            return self.strengths[0]
         scale = np.maximum(np.abs(losses.min(axis=0)), 1e-9)  # an expansion may even be negative
         relative = (losses / scale).mean(axis=1)
         best = int(relative.argmin())
@@ -205,6 +207,8 @@ class Search:
             if strength:
                 leaning = _leaning(part, face, strength, alone[going], part.losses(_pooled(face), start.log_penalty))
             at.put(going, _judged(part, descend(leaning, start, face, self.steps // _SHORT, self.bounds(part))))
+            members[going] &= at.weights[going] > 0  # the descent may leave out more
+            members[everybody, trials.target] = True
             take_exact(trials, at, members)
             sets.append(members.copy())
             points.append(at.some(everybody))

@@ -44,14 +44,16 @@ def _summarise(name: str, values: pd.Series, most_numbers: int, most_texts: int)
             levels=_levels(present) if told else None,
         )
     finite = numbers[np.isfinite(numbers)]
-    mean = float(finite.mean()) if finite.size else 0.0
+    with np.errstate(over="ignore"):  # what is too large to compute with is said when a schema is agreed
+        mean = float(finite.mean()) if finite.size else 0.0
+        squares = float(((finite - mean) ** 2).sum())
     return replace(
         summary,
         kind="number",
         whole=bool((finite == np.round(finite)).all()),
         infinite=int(numbers.size - finite.size),
         mean=mean,
-        squares=float(((finite - mean) ** 2).sum()),
+        squares=squares,
         levels=_levels(present) if most_numbers and _few(distinct, present, most_numbers) else None,
     )
 

@@ -89,11 +89,19 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
     say("evaluating", 0, 1)
     joined = np.stack([_joined(decision) for decision in decisions[: 1 + split.judges]])
     # A client that stays alone in the end is alone in every view: that is what it gets. What one gains that does not is
-    # judged where it did so without the rows that judge; where it stayed alone there is nothing to judge.
+    # judged where it did so without the rows that judge; where it stayed alone there is nothing to judge, and if that
+    # is everywhere, nothing can be said.
     for kind in (1, 2):
         lonely = ~joined[0, kind]
         models[kind][:, lonely], penalties[kind][:, lonely] = models[0][:, lonely], penalties[0][:, lonely]
-    counted = joined[1:] | ~joined[0] | ~joined[1:].any(axis=0)
+    counted = joined[1:] | ~joined[0]
+    # Who has in its coalition all that it wanted has one model, and one figure.
+    same = (decisions[0].sets == decisions[0].wishes).all(axis=1) & joined[0, 1]
+    models[2][:, same], penalties[2][:, same], counted[:, 2, same] = (
+        models[1][:, same],
+        penalties[1][:, same],
+        (counted[:, 1, same]),
+    )
     questions = {
         client: Evaluate(
             schema.to_json(),
@@ -320,7 +328,7 @@ class _Classes:
         if len(self.penalties) == 1:
             return float(self.penalties[0])
         rows = front.rows.sum(axis=1) / front.repeats
-        gathered = weights @ front.total_rows / max(weights.max() * front.unit[int(weights.argmax())], 1e-300)
+        gathered = weights @ front.total_rows / max((weights * front.unit).max(), 1e-300)
         return float(max(own * min(rows[client] / gathered, 1.0), self.penalties.min()))
 
 

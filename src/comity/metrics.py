@@ -56,9 +56,10 @@ def _auc(predictions: Floats, target: Floats, counts: Floats) -> Floats:
     classes = predictions.shape[1]
     if classes == 2:
         return _auc_of_pair(predictions[:, 1], target == 1, counts)
-    each = [_auc_of_pair(predictions[:, one], target == one, counts) for one in range(classes) if (target == one).any()]
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.mean(each, axis=0))
+    each = np.stack([_auc_of_pair(predictions[:, one], target == one, counts) for one in range(classes)])
+    known = ~np.isnan(each)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(known, each, 0.0).sum(axis=0) / known.sum(axis=0))
 
 
 def _auc_of_pair(scores: Floats, positive: NDArray[np.bool_], counts: Floats) -> Floats:

@@ -21,7 +21,7 @@ from comity.fronts.quadratic import QuadraticFront
 from comity.fronts.simplex import Floats
 
 Wanted = tuple[int, frozenset[int]]
-_TIMES = 6
+_TIMES = 50  # one or two do; the more ties, the more sets are asked for
 _FEW = 300  # sets to measure, for which a search from all starts is not too much
 
 
@@ -31,7 +31,7 @@ def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Ga
     position = {client: place for place, client in enumerate(decision.clients)}
     wanted = _expected(decision)
     for _ in range(_TIMES):
-        measured += _measure(front, sorted(wanted, key=_order), measured, search, decision.strength)
+        measured += _measure(front, sorted(wanted, key=_order), measured, search)
         game = as_game(decision.clients, measured)
         errors = np.maximum(decision.tolerance, search.standard_errors_to_join * _errors(front, decision, measured))
         forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
@@ -77,7 +77,7 @@ def _expected(decision: Decision) -> set[Wanted]:
 
 
 def _measure(
-    front: QuadraticFront, wanted: Sequence[Wanted], known: Sequence[Measured], search: Search, strength: float
+    front: QuadraticFront, wanted: Sequence[Wanted], known: Sequence[Measured], search: Search
 ) -> list[Measured]:
     """Measure clients on faces; where a smaller face did better, the search goes on from what was found there."""
     done = {(each.client, each.members) for each in known}
@@ -92,7 +92,7 @@ def _measure(
         faces[row, list(members)] = True
     places_asked = [(i, face) for (i, _), face in zip(asked, faces, strict=True)]
     if len(asked) <= _FEW or not all(i in best for i, _ in asked):
-        found = best_on(front, places_asked, search, strength)
+        found = best_on(front, places_asked, search, 0.0)
     else:  # to begin from every start would take longer than the decision did
         found = confined_on(front, _points([min(best[i], key=_loss) for i, _ in asked]), places_asked, search)
     results: list[Measured] = []

@@ -24,6 +24,7 @@ from comity.errors import ChangedError, ComityError, ComityWarning, FormatError,
 from comity.files import read_text, write_directory
 from comity.formats.json_text import parse_json
 from comity.fronts.simplex import Floats
+from comity.metrics import METRICS
 from comity.peels import Equilibrium
 from comity.questions import Split
 from comity.schema import Schema
@@ -36,6 +37,7 @@ KINDS = ("alone", "coalition", "best")
 MARKER, MODELS = "result.json", "models.npz"
 FILES = (MARKER, MODELS)
 FORMAT = 1
+_ROUNDING = 1e-9
 _NORMAL = 1.96  # standard errors on either side: an interval of 95 %
 
 
@@ -276,6 +278,14 @@ def _disagreement(result: Result) -> str | None:
         return "the graph is not that of the first wishes"
     if tuple(result.utilities) != result.clients:
         return "the utilities are not those of the clients"
+    for client, standing in result.utilities.items():
+        for figure, gain in ((standing.coalition, standing.gain), (standing.best, standing.gain_at_best)):
+            metric = METRICS[result.metric]
+            expected = min(max(standing.alone.value + gain.value, metric.least), metric.most)
+            if abs(figure.value - expected) > _ROUNDING * max(1.0, abs(expected)):
+                return f"the gains of {client!r} are not what its figures differ by"
+            if min(figure.error, gain.error, standing.alone.error) < 0 or standing.rows < 1:
+                return f"the figures of {client!r} cannot be"
     for kind in KINDS:
         weights, models = result.weights[kind], result.models[kind]
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1):

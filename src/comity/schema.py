@@ -211,6 +211,11 @@ def _agree_on(
             raise InputError(
                 f"column {name!r} of client {client!r} has an infinite value; mend it, or leave the column out"
             )
+        if not math.isfinite(column.squares):
+            raise InputError(
+                f"column {name!r} of client {client!r} has a value too large to compute with; mend it, or leave the "
+                "column out"
+            )
         if column.kind == "mixed" and column.levels is None:
             raise InputError(
                 f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
@@ -262,6 +267,13 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
             )
         if column.infinite:
             raise InputError(f"the target {name!r} has an infinite value at client {client!r}; mend it")
+        if not math.isfinite(column.squares):
+            raise InputError(f"the target {name!r} has a value too large to compute with at client {client!r}; mend it")
+        if column.kind == "mixed":
+            raise InputError(
+                f"the target {name!r} has numbers and text at client {client!r}, such as one value that is no number; "
+                "mend the text"
+            )
     levels = Counter[str]()
     told = all(column.levels is not None for column in columns.values())
     for column in columns.values():

@@ -130,7 +130,10 @@ def _standings(result: Result) -> Section:
         columns,
         rows,
         right=columns[1:],
-        lines=("Judged on rows that neither trained nor chose anything. At best is with everybody willing.",),
+        lines=(
+            "Judged on rows that neither trained nor chose anything. At best is with everybody willing.",
+            "Clients choose by the losses below; by these figures, noisy too, a gain may turn out to be none.",
+        ),
     )
 
 

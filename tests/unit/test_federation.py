@@ -59,7 +59,7 @@ def test_a_job_from_description_to_moments() -> None:
         np.testing.assert_allclose(given.gram[0].sum(axis=0), 2 * x.T @ x)
         np.testing.assert_allclose(given.cross[0].sum(axis=0), 2 * x.T @ y)
         np.testing.assert_allclose(given.square[0].sum(), 2 * y @ y)
-        judge = assign_folds(zeros, 3, 1, name)
+        judge = assign_folds(assign_folds(zeros, 4, 1, name, 1).astype(float), 3, 1, name)
         folds = assign_folds(zeros, 4, 1, name, 2)
         here = (folds == 1) & (judge != 2)
         np.testing.assert_allclose(given.gram[3, 5], x[here].T @ x[here])
@@ -155,7 +155,7 @@ def test_the_expansion_of_a_loss_is_right_to_second_order() -> None:
     points = rng.normal(size=(split.views, size)) / 3
     given = asked.ask(Moments(schema.to_json(), split.to_json(), points))["h1"]
     loss = LogLoss(encode(rows(1), schema), encode_target(rows(1), schema), 2)
-    judge = assign_folds(loss.target, 2, 0, "h1")
+    judge = assign_folds(loss.target * 3 + assign_folds(loss.target, 3, 0, "h1", 1), 2, 0, "h1")
     for view, kept in ((0, np.ones(30)), (2, (judge != 1).astype(float))):
         for far, allowed in ((0.0, 1e-12), (1e-3, 1e-6)):
             at = points[view] + far * rng.normal(size=size)
@@ -163,7 +163,8 @@ def test_the_expansion_of_a_loss_is_right_to_second_order() -> None:
             told = given.square[view].sum() - 2 * cross @ at + at @ gram @ at
             assert told == pytest.approx(loss.rows(at) @ kept, rel=allowed)
     assert given.rows[3].sum() == given.rows[4].sum() == 30
-    assert not np.array_equal(given.rows[3], given.rows[4])
+    assert not np.array_equal(given.cross[3], given.cross[4])
+    np.testing.assert_array_equal(given.rows[3], given.rows[0])
 
 
 def test_slopes_are_those_of_a_view() -> None:
@@ -173,7 +174,8 @@ def test_slopes_are_those_of_a_view() -> None:
     models = np.random.default_rng(0).normal(size=(3, size))
     given = asked.ask(Slopes(schema.to_json(), split, models, np.array([0.0, 2.0, 0.0])))["h0"]
     loss = LogLoss(encode(rows(0), schema), encode_target(rows(0), schema), 2)
-    kept = (assign_folds(loss.target, 4, 0, "h0") != 1).astype(float)
+    cells = loss.target * 5 + assign_folds(loss.target, 5, 0, "h0", 1)
+    kept = (assign_folds(cells, 4, 0, "h0") != 1).astype(float)
     np.testing.assert_allclose(given.slopes[1], loss.slope(models[1], kept))
     np.testing.assert_allclose(given.curvatures[2], loss.curvature(models[2], np.ones(30)))
     np.testing.assert_allclose(given.losses[1], loss.rows(models[1]) @ kept)
@@ -205,7 +207,7 @@ def test_rows_are_judged_by_models_that_left_them_out() -> None:
     schema = agreed(asked, "stay")
     target = encode_target(rows(0), schema)
     split = Split(judges=3)
-    judge = assign_folds(np.zeros(30), 3, 0, "h0")
+    judge = assign_folds(assign_folds(np.zeros(30), 5, 0, "h0", 1).astype(float), 3, 0, "h0")
     size = len(schema.features) + 1
     models = np.zeros((2, 4, size))
     for view in range(3):
