@@ -204,23 +204,21 @@ class _Folds:
     def losses(self, masks: Floats, descending: Floats) -> Floats:
         """Return the sums (M,) of losses on some folds, for penalties from the largest to the smallest.
 
-        Every fold's model is found from that of the last penalty. With many rows for each parameter it begins at the
-        model of all rows, and a Newton step does; with few it would not go to the extremes that a small penalty
-        allows, and flatter it.
+        Every fold's model is found from that of the last penalty. With many rows for each parameter a Newton step
+        from the model of all rows does; with few it would not go to the extremes that a small penalty allows, and
+        flatter it.
         """
         loss, counts = self.loss, self.counts
-        many = counts.sum() > _MANY_ROWS * loss.size
         parts = [(counts * mask, counts * (1 - mask)) for mask in masks]
         chosen = [np.flatnonzero(part) for part, _ in parts]
         held = [LogLoss(loss.features[here], loss.target[here], loss.classes) for here in chosen]
-        whole, at = self.start, [self.start] * len(parts)
+        step = self._steps(parts, descending) if counts.sum() > _MANY_ROWS * loss.size else None
+        at = [self.start] * len(parts)
         lost = np.full(descending.size, np.inf)
         for number, penalty in enumerate(descending):
-            whole = loss.fit(counts, penalty * self.spared, whole)
-            start, rounds = ([whole] * len(parts), 1) if many else (at, _FEW_ROUNDS)
             at = [
-                loss.fit(rest, penalty * self.spared, begun, rounds)
-                for (_, rest), begun in zip(parts, start, strict=True)
+                step(fold, penalty) if step else loss.fit(rest, penalty * self.spared, at[fold], _FEW_ROUNDS)
+                for fold, (_, rest) in enumerate(parts)
             ]
             lost[number] = sum(
                 judge.rows(model) @ part[here]
@@ -229,6 +227,21 @@ class _Folds:
             if number >= _ENOUGH_WORSE and (np.diff(lost[number - _ENOUGH_WORSE : number + 1]) > 0).all():
                 break  # smaller penalties will be worse still
         return lost
+
+    def _steps(self, parts: list[tuple[Floats, Floats]], descending: Floats) -> Callable[[int, float], Floats]:
+        """Return a function that gives a fold's model at a penalty, by a Newton step from the model of all rows."""
+        loss = self.loss
+        at = loss.fit(self.counts, np.exp(np.log(descending).mean()) * self.spared, self.start)
+        slope, curvature = loss.slope(at, self.counts), loss.curvature(at, self.counts)
+        without = [(part.sum(), loss.slope(at, part), loss.curvature(at, part)) for part, _ in parts]
+
+        def step(fold: int, penalty: float) -> Floats:
+            gone, its_slope, its_curvature = without[fold]
+            rest, ridge = self.counts.sum() - gone, 2 * penalty * self.spared
+            system = (curvature - its_curvature) / rest + np.diag(ridge)
+            return np.asarray(at - np.linalg.solve(system, (slope - its_slope) / rest + ridge * at))
+
+        return step
 
 
 def _evaluate(client: Client, question: Evaluate) -> Evaluation:

@@ -22,7 +22,7 @@ Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
 # Folds are repeated, since with few rows one way to draw them may mislead; with more clients there is more to do.
 _REPEATS = ((12, 4), (24, 2))
-_MANY = 24  # clients: with more, five judges do
+_JUDGES = ((24, 10), (300, 5))
 _FEWEST_FOLDS = 2
 _LEAST, _MOST = 1e-9, 1e3  # penalties
 PATHS = ("source", "out")  # what a file may say besides settings
@@ -104,7 +104,7 @@ class Study:
     def split(self, clients: int) -> Split:
         """Return how rows are split with so many clients."""
         repeats = next((times for most, times in _REPEATS if clients <= most), 1)
-        judges = 10 if clients <= _MANY else 5
+        judges = next((parts for most, parts in _JUDGES if clients <= most), 3)
         return Split(
             folds=self.folds,
             repeats=repeats if self.repeats is None else self.repeats,

@@ -17,8 +17,8 @@ def test_the_metric_tells_the_task() -> None:
 
 
 def test_with_many_clients_rows_are_split_less_often() -> None:
-    splits = [Study("y").split(clients) for clients in (12, 24, 25)]
-    assert [(split.repeats, split.judges) for split in splits] == [(4, 10), (2, 10), (1, 5)]
+    splits = [Study("y").split(clients) for clients in (12, 24, 25, 301)]
+    assert [(split.repeats, split.judges) for split in splits] == [(4, 10), (2, 10), (1, 5), (1, 3)]
     told = Study("y", repeats=3, judges=4, folds=6, seed=9, resamples=2).split(1000)
     assert (told.repeats, told.judges, told.folds, told.seed, told.resamples) == (3, 4, 6, 9, 2)
 

@@ -37,7 +37,9 @@ Examples:
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="A column to leave out; may be given again.")
 @click.option("--folds", type=int, metavar="N", help="Parts of the rows that choose (5).")
 @click.option("--repeats", type=int, metavar="N", help="How often they are drawn (4; 2 from 13 clients on, 1 from 25).")
-@click.option("--judges", type=int, metavar="N", help="Parts of the rows that judge (10; 5 from 25 clients on).")
+@click.option(
+    "--judges", type=int, metavar="N", help="Parts of the rows that judge (10; 5 from 25 clients on, 3 from 301)."
+)
 @click.option("--confidence", type=float, metavar="Z", help="Standard errors that a gain must exceed (1).")
 @click.option("--weights", type=click.Choice(["sample", "client"]), help="What a weight is of: a row, or a client.")
 @click.option("--rule", type=click.Choice(["smallest", "clip"]), help="How a set is chosen; clip is the paper's.")
