@@ -73,7 +73,7 @@ def run(opened: Opened, study: Study, tell: Tell | None = None) -> Result:
     learned = learn(federation, replace(study, exclude=still_there), tell)
     decision = learned.decision
     points = {"alone": decision.alone, "coalition": decision.coalition, "best": decision.best}
-    undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values).any()]
+    undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values[0])]
     notes = [f"the {learned.metric} of client {client!r} cannot be said on its rows" for client in undefined]
     return Result(
         study=study,
