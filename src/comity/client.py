@@ -176,17 +176,17 @@ def _fit_view(
     """
     spared = spare_intercepts(loss.size, loss.outputs)
     descending = np.sort(penalties)[::-1]
+    middle = loss.fit(counts, np.exp(np.log(penalties).mean()) * spared, np.zeros(loss.size))
     fit = _Folds(loss, counts, spared)
-    lost = fit.losses(masks[:folds], descending)
-    best = int(lost.argmin())
+    chosen = float(descending[0])
     if penalties.size > 1:
+        best = int(fit.losses(masks[:folds], descending, middle).argmin())
         between = np.sqrt(descending[best] * descending[max(best - 1, 0) : best + 2])
         nearby = np.unique(np.append(between, descending[best]))[::-1]
-        chosen = float(nearby[int(fit.losses(masks[:folds], nearby).argmin())])
-    else:
-        chosen = float(descending[0])
-    model = loss.fit(counts, chosen * spared, fit.start)
-    return model, chosen, float(fit.losses(masks, np.array([chosen]))[0] / (counts.sum() * len(masks) / folds))
+        chosen = float(nearby[int(fit.losses(masks[:folds], nearby, middle).argmin())])
+    model = loss.fit(counts, chosen * spared, middle)
+    lost = fit.losses(masks, np.array([chosen]), model)[0]
+    return model, chosen, float(lost / (counts.sum() * len(masks) / folds))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,51 +197,53 @@ class _Folds:
     counts: Floats
     spared: Floats
 
-    @property
-    def start(self) -> Floats:
-        return np.zeros(self.loss.size)
-
-    def losses(self, masks: Floats, descending: Floats) -> Floats:
+    def losses(self, masks: Floats, descending: Floats, whole: Floats) -> Floats:
         """Return the sums (M,) of losses on some folds, for penalties from the largest to the smallest.
 
         Every fold's model is found from that of the last penalty. With many rows for each parameter a Newton step
-        from the model of all rows does; with few it would not go to the extremes that a small penalty allows, and
-        flatter it.
+        from the model `whole` of all rows does; with few it would not go to the extremes that a small penalty allows,
+        and flatter it.
         """
         loss, counts = self.loss, self.counts
-        parts = [(counts * mask, counts * (1 - mask)) for mask in masks]
-        chosen = [np.flatnonzero(part) for part, _ in parts]
-        held = [LogLoss(loss.features[here], loss.target[here], loss.classes) for here in chosen]
-        step = self._steps(parts, descending) if counts.sum() > _MANY_ROWS * loss.size else None
-        at = [self.start] * len(parts)
+        parts = [counts * mask for mask in masks]
+        chosen = [np.flatnonzero(part) for part in parts]
+        held = [
+            _Held(LogLoss(loss.features[here], loss.target[here], loss.classes), part[here])
+            for part, here in zip(parts, chosen, strict=True)
+        ]
+        step = self._steps(held, whole) if counts.sum() > _MANY_ROWS * loss.size else None
+        at = [np.zeros(loss.size)] * len(parts)
         lost = np.full(descending.size, np.inf)
         for number, penalty in enumerate(descending):
             at = [
-                step(fold, penalty) if step else loss.fit(rest, penalty * self.spared, at[fold], _FEW_ROUNDS)
-                for fold, (_, rest) in enumerate(parts)
+                step(fold, penalty) if step else loss.fit(counts - part, penalty * self.spared, at[fold], _FEW_ROUNDS)
+                for fold, part in enumerate(parts)
             ]
-            lost[number] = sum(
-                judge.rows(model) @ part[here]
-                for judge, model, (part, _), here in zip(held, at, parts, chosen, strict=True)
-            )
+            lost[number] = sum(judge.loss.rows(model) @ judge.counts for judge, model in zip(held, at, strict=True))
             if number >= _ENOUGH_WORSE and (np.diff(lost[number - _ENOUGH_WORSE : number + 1]) > 0).all():
                 break  # smaller penalties will be worse still
         return lost
 
-    def _steps(self, parts: list[tuple[Floats, Floats]], descending: Floats) -> Callable[[int, float], Floats]:
+    def _steps(self, held: list[_Held], whole: Floats) -> Callable[[int, float], Floats]:
         """Return a function that gives a fold's model at a penalty, by a Newton step from the model of all rows."""
-        loss = self.loss
-        at = loss.fit(self.counts, np.exp(np.log(descending).mean()) * self.spared, self.start)
-        slope, curvature = loss.slope(at, self.counts), loss.curvature(at, self.counts)
-        without = [(part.sum(), loss.slope(at, part), loss.curvature(at, part)) for part, _ in parts]
+        slope, curvature = self.loss.slope(whole, self.counts), self.loss.curvature(whole, self.counts)
+        without = [(part.loss.slope(whole, part.counts), part.loss.curvature(whole, part.counts)) for part in held]
 
         def step(fold: int, penalty: float) -> Floats:
-            gone, its_slope, its_curvature = without[fold]
-            rest, ridge = self.counts.sum() - gone, 2 * penalty * self.spared
+            its_slope, its_curvature = without[fold]
+            rest, ridge = self.counts.sum() - held[fold].counts.sum(), 2 * penalty * self.spared
             system = (curvature - its_curvature) / rest + np.diag(ridge)
-            return np.asarray(at - np.linalg.solve(system, (slope - its_slope) / rest + ridge * at))
+            return np.asarray(whole - np.linalg.solve(system, (slope - its_slope) / rest + ridge * whole))
 
         return step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """A fold's rows, each taken so many times."""
+
+    loss: LogLoss
+    counts: Floats
 
 
 def _evaluate(client: Client, question: Evaluate) -> Evaluation:
