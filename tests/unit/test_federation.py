@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comity.client import Client, Given, Policy, assign_folds
+from comity.client import Client, Given, Policy
+from comity.client.splits import assign_folds
 from comity.encoding import encode, encode_target, summarise
 from comity.errors import InputError, RefusedError, UnknownClientError
 from comity.federation import InProcess

@@ -1,0 +1,85 @@
+"""A client's side: private rows in, answers out; what it may be asked, and a log of what it gave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from comity.client.alone import fit_alone
+from comity.client.judging import evaluate
+from comity.client.moments import expand, moments, slopes
+from comity.client.rows import Rows
+from comity.core import check_name
+from comity.encoding import summarise
+from comity.errors import InputError, RefusedError
+from comity.questions import QUESTIONS, Describe, Description, pack
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a client allows: which questions, and not with fewer rows than `least_rows`."""
+
+    questions: tuple[str, ...] = tuple(QUESTIONS)
+    least_rows: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One line of the audit log: the question, how many rows the answer is made of, and its size in bytes."""
+
+    question: str
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Client:
+    """An owner of rows. The rows go nowhere; `answer` gives what the policy allows, and `log` keeps what was given."""
+
+    name: str
+    rows: pd.DataFrame = field(repr=False)
+    policy: Policy = Policy()
+    log: list[Given] = field(default_factory=list, repr=False)
+    _rows: Rows = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        double = self.rows.columns[self.rows.columns.duplicated()]
+        if len(double):
+            raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
+        object.__setattr__(self, "_rows", Rows(self.name, self.rows))
+
+    def answer(self, question: object) -> Any:
+        """Answer a question, or refuse it."""
+        kind = next((kind for kind, (asked, _) in QUESTIONS.items() if type(question) is asked), None)
+        if kind is None or kind not in self.policy.questions:
+            asked = type(question).__name__ if kind is None else kind
+            raise RefusedError(f"client {self.name!r} does not answer the question {asked!r}: its policy forbids it")
+        if len(self.rows) < self.policy.least_rows:
+            raise RefusedError(
+                f"client {self.name!r} has {len(self.rows)} rows and answers nothing about fewer than "
+                f"{self.policy.least_rows}; leave it out, or ask it to lower its minimum"
+            )
+        given = ANSWERS[kind](self._rows, question)
+        self.log.append(Given(kind, len(self.rows), pack(given).size))
+        return given
+
+
+def describe(rows: Rows, question: Describe) -> Description:
+    """Answer what the columns are."""
+    summaries = summarise(rows.frame, question.target, question.classes, question.most_levels)
+    return Description(len(rows.frame), json.dumps([asdict(summary) for summary in summaries], ensure_ascii=False))
+
+
+ANSWERS: dict[str, Callable[[Rows, Any], Any]] = {
+    "describe": describe,
+    "moments": moments,
+    "expand": expand,
+    "slopes": slopes,
+    "fit-alone": fit_alone,
+    "evaluate": evaluate,
+}

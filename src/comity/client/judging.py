@@ -1,0 +1,71 @@
+"""Answers about how well models do, on rows that had no part in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comity.client.rows import Encoded, Rows
+from comity.client.splits import FOR_ERRORS, generator_for
+from comity.metrics import METRICS, Metric
+from comity.questions import Evaluate, Evaluation, Split
+
+Floats = NDArray[np.float64]
+_RESAMPLES = 200
+
+
+def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
+    """Answer how well models do, those of the views on the part that each has not seen."""
+    here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
+    metric = METRICS[question.metric]
+    drawn = _resampled(len(here.target), Split.from_json(question.split).seed, rows.owner)
+    kinds = [_Judged(metric, here, splits.judge, models, drawn) for models in question.parameters]
+    base = kinds[0].value(question.counted[0])
+    values, gains, errors, gain_errors = [base], [0.0], [_deviation(kinds[0].spread(question.counted[0]))], [0.0]
+    for kind, counted in zip(kinds[1:], question.counted[1:], strict=True):
+        gain = kind.value(counted) - kinds[0].value(counted)
+        values.append(float(np.clip(base + gain, metric.least, metric.most)))
+        gains.append(values[-1] - base)
+        gained = kind.spread(counted) - kinds[0].spread(counted)
+        errors.append(_deviation(kinds[0].spread(question.counted[0]) + gained))
+        gain_errors.append(_deviation(gained))
+    return Evaluation(*map(np.array, (values, errors, gains, gain_errors)))
+
+
+class _Judged:
+    """What models of one kind, that of all rows and those that left out a part, predict of a client's rows."""
+
+    def __init__(self, metric: Metric, rows: Encoded, judge: NDArray[np.intp], models: Floats, drawn: Floats) -> None:
+        self.metric, self.judge, self.drawn = metric, judge, drawn
+        self.target = rows.as_given(rows.target)
+        whole, *parts = (rows.predict(model) for model in models)
+        self.held = np.stack(parts)[judge, np.arange(len(judge))]
+        once = np.ones((1, len(judge)))
+        self.whole = float(metric.measure(whole, self.target, once)[0])
+        self.parts = np.array([metric.measure(part, self.target, once)[0] for part in parts])
+
+    def value(self, counted: Floats) -> float:
+        """Return the metric where some parts judge, corrected for what models of fewer rows lose; none says nothing."""
+        if not counted.any():
+            return np.nan
+        held = self.metric.measure(self.held, self.target, counted[self.judge][None])[0]
+        return self.metric.corrected(float(held), self.whole, self.parts[counted > 0])
+
+    def spread(self, counted: Floats) -> Floats:
+        """Return the metric in resamples (B,) of the rows that judge."""
+        if not counted.any():
+            return np.full(len(self.drawn), np.nan)
+        return self.metric.measure(self.held, self.target, self.drawn * counted[self.judge])
+
+
+def _deviation(spread: Floats) -> float:
+    """Return the standard deviation over resamples (B,) that have a value: one of a single class has no AUC."""
+    known = spread[~np.isnan(spread)]
+    return float(known.std()) if known.size > 1 else np.nan
+
+
+def _resampled(rows: int, seed: int, name: str) -> Floats:
+    """Return how often each row stands in some resamples (B, n), for standard errors."""
+    return (
+        generator_for(seed, name, FOR_ERRORS).multinomial(rows, np.full(rows, 1 / rows), _RESAMPLES).astype(np.float64)
+    )

@@ -1,0 +1,72 @@
+"""Answers about losses: their moments, their expansions, and their slopes at given parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comity.client.rows import Encoded, Rows
+from comity.client.splits import Splits
+from comity.likelihood import LogLoss
+from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
+
+Floats = NDArray[np.float64]
+
+
+def moments(rows: Rows, question: Moments) -> MomentsAnswer:
+    """Answer what the moments of the rows are, in each view and fold."""
+    here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
+    answers = [_moments_of_view(here, splits, view, question.points) for view in range(len(splits.counts))]
+    return MomentsAnswer(*(np.stack(part) for part in zip(*answers, strict=True)))
+
+
+def expand(rows: Rows, question: Expand) -> Expansion:
+    """Answer what the expansions of the loss are, at every client's point."""
+    here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
+    own = question.points[:, question.own]
+    folds = [_moments_of_view(here, splits, view, own) for view in range(len(own))]
+    whole = [
+        [_moments_of_rows(here, splits.counts[view], points[at : at + 1])[:2] for at in range(len(points))]
+        for view, points in enumerate(question.points)
+    ]
+    gram, cross, square, count = (np.stack(part) for part in zip(*folds, strict=True))
+    return Expansion(
+        gram,
+        cross,
+        square,
+        count,
+        whole_gram=np.array([[gram for gram, _ in each] for each in whole]),
+        whole_cross=np.array([[cross for _, cross in each] for each in whole]),
+    )
+
+
+def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -> tuple[Floats, ...]:
+    folds = [_moments_of_rows(rows, splits.counts[view] * mask, points[view : view + 1]) for mask in splits.masks]
+    gram, cross, square, count = zip(*folds, strict=True)
+    return np.stack(gram), np.stack(cross), np.array(square), np.array(count)
+
+
+def _moments_of_rows(rows: Encoded, counts: Floats, point: Floats) -> tuple[Floats, Floats, float, float]:
+    """Return the moments of rows, each taken `counts` times; of a loss for classes, those of its expansion."""
+    here = np.flatnonzero(counts)
+    taken, features, target = counts[here], rows.features[here], rows.target[here]
+    if not rows.classes:
+        weighted = features * taken[:, None]
+        return weighted.T @ features, weighted.T @ target, float(taken @ target**2), float(taken.sum())
+    loss, at = LogLoss(features, target, rows.classes), point[0]
+    slope, curvature = loss.slope(at, taken), loss.curvature(at, taken)
+    level = float(taken @ loss.rows(at)) - slope @ at + at @ curvature @ at / 2
+    return curvature / 2, (curvature @ at - slope) / 2, float(level), float(taken.sum())
+
+
+def slopes(rows: Rows, question: Slopes) -> SlopesAnswer:
+    """Answer what loss, slope and curvature are at some parameters."""
+    loss = rows.encoded(question.schema).loss
+    counts = rows.splits(question.schema, question.split).counts[question.views.astype(np.intp)]
+    every = list(zip(question.parameters, counts, strict=True))
+    return SlopesAnswer(
+        losses=np.array([count @ loss.rows(model) for model, count in every]),
+        slopes=np.stack([loss.slope(model, count) for model, count in every]),
+        curvatures=np.stack([loss.curvature(model, count) for model, count in every]),
+        rows=counts.sum(axis=1),
+    )

@@ -1,0 +1,74 @@
+"""Rows as numbers, and split: what every answer is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from comity.client.splits import Splits, split_rows
+from comity.encoding import encode, encode_target, predict
+from comity.errors import InputError
+from comity.likelihood import LogLoss
+from comity.questions import Split
+from comity.schema import Schema, Target
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Rows as numbers: features (n, f), target (n,), and what the target was."""
+
+    features: Floats
+    target: Floats
+    described: Target
+
+    @property
+    def classes(self) -> int:
+        """How many classes the target has, 0 for a number."""
+        return len(self.described.classes)
+
+    @property
+    def loss(self) -> LogLoss:
+        """The log loss on these rows."""
+        return LogLoss(self.features, self.target, self.classes)
+
+    def predict(self, parameters: Floats) -> Floats:
+        """Return what a model predicts, in the target's own units, or as probabilities (n, C)."""
+        return predict(self.features, self.described, parameters)
+
+    def as_given(self, target: Floats) -> Floats:
+        """Return the target in its own units."""
+        return target if self.classes else target * self.described.scale + self.described.mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """An owner's rows. Questions of one job have the same schema and split, so rows are encoded and split once."""
+
+    owner: str
+    frame: pd.DataFrame
+    _encoded: dict[str, Encoded] = field(default_factory=dict)
+    _splits: dict[tuple[str, str], Splits] = field(default_factory=dict)
+
+    def encoded(self, schema: str) -> Encoded:
+        """Return the rows as numbers, by a schema (JSON)."""
+        if schema not in self._encoded:
+            agreed = Schema.from_json(schema)
+            try:
+                numbers, target = encode(self.frame, agreed), encode_target(self.frame, agreed)
+            except InputError as error:
+                raise InputError(f"client {self.owner!r}: {error}") from None
+            self._encoded[schema] = Encoded(numbers, target, agreed.target)
+        return self._encoded[schema]
+
+    def splits(self, schema: str, split: str) -> Splits:
+        """Return how the rows are split (JSON); those of each class are spread evenly."""
+        if (schema, split) not in self._splits:
+            rows = self.encoded(schema)
+            strata = rows.target if rows.classes else np.zeros(len(rows.target))
+            self._splits[schema, split] = split_rows(strata, Split.from_json(split), self.owner)
+        return self._splits[schema, split]
