@@ -33,7 +33,6 @@ from comity.questions import Describe, Description, Evaluate, Evaluation, FitAlo
 from comity.schema import Agreement, ColumnSummary, Schema, agree
 from comity.study import Study
 
-KINDS = ("alone", "coalition", "best")
 _ROUNDS_TO_POOL = 8
 _ROUNDS_TO_EXPAND = 5
 _ROUNDS_TO_FIT = 10

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import math
 import os
 import warnings
-import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,73 +15,20 @@ import numpy as np
 from comity.certificate import Certificate, certify
 from comity.core import BenefitGraph, Coalition, Game, unknown_client
 from comity.equilibrium import replay_peels
-from comity.errors import ChangedError, ComityError, ComityWarning, FormatError, InputError
-from comity.files import read_text, write_directory
-from comity.formats.json_text import parse_json
+from comity.errors import ChangedError, ComityError, ComityWarning, InputError
+from comity.figures import KINDS, Confidence, Contribution, Standing
 from comity.fronts.simplex import Floats
 from comity.metrics import METRICS
 from comity.peels import Equilibrium
 from comity.questions import Split
 from comity.schema import Schema
+from comity.sealed import FORMAT, read_sealed, write_sealed
 from comity.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("alone", "coalition", "best")
-MARKER, MODELS = "result.json", "models.npz"
-FILES = (MARKER, MODELS)
-FORMAT = 1
 _ROUNDING = 1e-9
-_NORMAL = 1.96  # standard errors on either side: an interval of 95 %
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number and its standard error, both estimated on rows that chose and trained nothing. NaN: cannot be said."""
-
-    value: float
-    error: float
-
-    @property
-    def low(self) -> float:
-        """Where the interval of 95 % begins."""
-        return self.value - _NORMAL * self.error
-
-    @property
-    def high(self) -> float:
-        """Where the interval of 95 % ends."""
-        return self.value + _NORMAL * self.error
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a client stands: its rows, the metric alone, in its coalition and at best, and the gains over alone."""
-
-    rows: int
-    alone: Figure
-    coalition: Figure
-    best: Figure
-    gain: Figure
-    gain_at_best: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What `giver` brings `receiver` in their coalition: the cross-fitted loss that it would have more without."""
-
-    giver: str
-    receiver: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Confidence:
-    """How often something held in resamples of the rows: the coalitions as a whole, and each edge giver → receiver."""
-
-    resamples: int
-    equilibrium: float
-    edges: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,26 +101,17 @@ class Result:
         return {
             "comity": _version(),
             "format": FORMAT,
-            "study": _plain(asdict(self.study)),
+            "study": {**asdict(self.study), "exclude": list(self.study.exclude)},
             "metric": self.metric,
             "split": asdict(self.split),
             "schema": json.loads(self.schema.to_json()),
             "equilibrium": self.equilibrium.to_dict(),
             "graph": self.graph.to_dict(),
-            "utilities": {client: _plain(asdict(standing)) for client, standing in self.utilities.items()},
+            "utilities": {client: standing.to_dict() for client, standing in self.utilities.items()},
             "weights": {kind: {i: self.weights_of(i, kind) for i in self.clients} for kind in KINDS},
             "penalties": {kind: dict(zip(self.clients, self.penalties[kind].tolist(), strict=True)) for kind in KINDS},
             "contributions": [asdict(each) for each in self.contributions],
-            "confidence": None
-            if self.confidence is None
-            else {
-                "resamples": self.confidence.resamples,
-                "equilibrium": self.confidence.equilibrium,
-                "edges": [
-                    {"from": giver, "to": receiver, "share": share}
-                    for (giver, receiver), share in self.confidence.edges.items()
-                ],
-            },
+            "confidence": None if self.confidence is None else self.confidence.to_dict(),
             "game": list(self.game.records()),
             "certificate": self.certificate.to_dict(),
             "traffic": dict(self.traffic),
@@ -188,18 +121,12 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the result into a new directory: ``result.json`` and ``models.npz``; nothing is half-written."""
-        stored = io.BytesIO()
-        np.savez(stored, alone=self.models["alone"], coalition=self.models["coalition"], best=self.models["best"])
-        document = self.to_dict()
-        document["models"] = {"file": MODELS, "sha256": hashlib.sha256(stored.getvalue()).hexdigest()}
-        document["seal"] = seal(document)
-        text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-        write_directory(directory, {MARKER: text, MODELS: stored.getvalue()}, MARKER, force=force)
+        write_sealed(directory, self.to_dict(), self.models, force=force)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read a result, having checked that it is as it was written: see `verify`."""
-        document, models = _read(directory)
+        document, models = read_sealed(directory, KINDS)
         try:
             return cls._from_document(document, models)
         except ComityError as error:
@@ -225,19 +152,13 @@ class Result:
             split=split,
             equilibrium=equilibrium,
             graph=BenefitGraph(document["graph"]),
-            utilities={client: _standing(told) for client, told in document["utilities"].items()},
+            utilities={client: Standing.from_dict(each) for client, each in document["utilities"].items()},
             game=game,
             certificate=certify(equilibrium, game, forgiven=document["certificate"]["forgiven"]),
             weights=weights,
             penalties={kind: np.array([document["penalties"][kind][i] for i in clients]) for kind in KINDS},
             models=models,
-            confidence=None
-            if told is None
-            else Confidence(
-                told["resamples"],
-                told["equilibrium"],
-                {(edge["from"], edge["to"]): edge["share"] for edge in told["edges"]},
-            ),
+            confidence=None if told is None else Confidence.from_dict(told),
             traffic=document["traffic"],
             left_out=tuple(document["left_out"]),
             warnings=tuple(document["warnings"]),
@@ -263,7 +184,7 @@ def verify(directory: str | os.PathLike[str]) -> Result:
     goes together: coalitions that follow from the wishes, and a proof that follows from the utilities.
     """
     result = Result.load(directory)
-    document, _ = _read(directory)
+    document, _ = read_sealed(directory, KINDS)
     for part, again in result.to_dict().items():
         if part != "comity" and document.get(part) != json.loads(json.dumps(again)):
             raise ChangedError(f"{directory}: the part {part!r} is not what follows from the rest")
@@ -299,76 +220,14 @@ def _disagreement(result: Result) -> str | None:
     return None
 
 
+def _version() -> str:
+    from comity import __version__
+
+    return __version__
+
+
 def check_kind(model: str) -> str:
     """Check the name of a kind of model."""
     if model not in KINDS:
         raise InputError(f"there is no model {model!r}; choose one of {', '.join(KINDS)}")
     return model
-
-
-def seal(document: Mapping[str, Any]) -> str:
-    """Return the digest of all that a document says."""
-    rest = {key: value for key, value in document.items() if key != "seal"}
-    text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _read(directory: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Read the two files of a result, having checked that they are as they were written."""
-    place = Path(directory)
-    if not os.fspath(directory):
-        raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
-    if not place.is_dir():
-        raise FormatError(f"{directory}: there is no such directory; give one that comity solve wrote with --out")
-    if not (place / MARKER).exists():
-        raise FormatError(f"{directory}: there is no {MARKER} in it; give a directory that comity solve wrote")
-    try:
-        document = parse_json(read_text(place / MARKER))
-    except InputError as error:
-        raise FormatError(f"{place / MARKER}: {str(error).removeprefix(f'{place / MARKER}: ')}") from None
-    if not isinstance(document, dict) or "format" not in document or "seal" not in document:
-        raise FormatError(f"{place / MARKER}: this is not a result of comity solve")
-    if seal(document) != document["seal"]:
-        raise ChangedError(f"{place / MARKER}: something in it was changed since it was written; its seal is broken")
-    if document["format"] != FORMAT:
-        raise FormatError(
-            f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
-            "take the version that wrote it"
-        )
-    try:
-        raw = (place / MODELS).read_bytes()
-    except OSError as error:
-        raise ChangedError(f"{place / MODELS}: cannot be read ({error.strerror or error})") from None
-    try:
-        if hashlib.sha256(raw).hexdigest() != document["models"]["sha256"]:
-            raise ChangedError(f"{place / MODELS}: these are not the models that the result was written with")
-        with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
-            return document, {kind: np.asarray(stored[kind], np.float64) for kind in KINDS}
-    except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
-        if isinstance(error, ComityError):
-            raise
-        raise ChangedError(f"{place / MODELS}: not the models of a result ({type(error).__name__})") from None
-
-
-def _plain(value: Any) -> Any:
-    """Return settings or figures as JSON has them: lists for tuples, null for what cannot be said."""
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _standing(told: Mapping[str, Any]) -> Standing:
-    figures = {
-        name: Figure(*(math.nan if each is None else each for each in (figure["value"], figure["error"])))
-        for name, figure in told.items()
-        if name != "rows"
-    }
-    return Standing(told["rows"], **figures)
-
-
-def _version() -> str:
-    from comity import __version__
-
-    return __version__

@@ -14,8 +14,9 @@ import numpy as np
 
 from comity.errors import ComityWarning, InputError
 from comity.federation import Federation, InProcess
+from comity.figures import KINDS, Confidence, Figure, Standing
 from comity.learn import Learned, Tell, learn
-from comity.result import KINDS, Confidence, Figure, Result, Standing
+from comity.result import Result
 from comity.study import Study
 
 if TYPE_CHECKING:

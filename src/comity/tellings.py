@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from comity.metrics import METRICS
 
 if TYPE_CHECKING:
+    from comity.figures import Figure
     from comity.peels import UnmetWish
-    from comity.result import Figure, Result
+    from comity.result import Result
 
 Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show the first few
 _MOST_PLACES = 6

@@ -2,10 +2,8 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from comity import BenefitGraph, __version__
 from comity.cli import main
 from comity.datasets.paper import figure_1, figure_2
+from processes import in_terminal, wait_until_ready
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -230,13 +229,7 @@ def test_ctrl_c_and_termination_leave_nothing(comity: Run, tmp_path: Path, numbe
         [comity("--version").args[0], "equilibrium", "-", "--out", "run"],
         cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    # It waits for standard input. When it catches SIGTERM, it is ready for both.
-    caught = 1 << (signal.SIGTERM - 1)
-    for _ in range(600):
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-        if int(next(line for line in lines if line.startswith("SigCgt")).split()[1], 16) & caught:
-            break
-        time.sleep(0.1)
+    wait_until_ready(process)  # it waits for standard input
     process.send_signal(number)
     _, messages = process.communicate(timeout=60)
     assert process.returncode == status
@@ -279,24 +272,8 @@ def test_a_terminal_gets_tables_and_long_lists_are_cut(comity: Run, tmp_path: Pa
     ring = {f"r{number}": [f"r{(number + 1) % 50}"] for number in range(50)}
     chain = {str(number): [str(number - 1)] if number else [] for number in range(size)}
     BenefitGraph({**ring, **chain}).save(tmp_path / "chain.csv")
-    terminal, side = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
-    environment.pop("NO_COLOR", None)
-    process = subprocess.Popen(
-        [comity("--version").args[0], "equilibrium", "chain.csv"], cwd=tmp_path, stdout=side, env=environment
-    )
-    os.close(side)
-    output = b""
-    while True:
-        try:
-            output += os.read(terminal, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not output:
-            break
-    os.close(terminal)
-    assert process.wait(timeout=60) == 0
-    text = output.decode()
+    command = [comity("--version").args[0], "equilibrium", "chain.csv"]
+    text, _ = in_terminal(command, tmp_path, "stdout", columns)
     assert "─" in text
     assert "… and 261 more; --json lists all" in text, "coalitions"
     assert "… and 259 more; --json lists all" in text, "unmet wishes"

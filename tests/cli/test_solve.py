@@ -1,8 +1,6 @@
 """The main job as a user types it: solve, show, verify, predict, demo."""
 
 import json
-import os
-import pty
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +11,9 @@ import pandas as pd
 import pytest
 
 from comity.errors import ChangedError
-from comity.result import Result, seal, verify
+from comity.result import Result, verify
+from comity.sealed import seal
+from processes import in_terminal
 from small_tables import QUICK, classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -298,24 +298,11 @@ def test_demo_is_the_operators_experience(comity: Run, tmp_path: Path) -> None:
 
 
 def test_progress_is_for_terminals_only(comity: Run, table: str, tmp_path: Path) -> None:
-    terminal, side = pty.openpty()
-    process = subprocess.Popen(
-        [comity("--version").args[0], *SOLVE, "--target", "effect"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=side, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-    )  # fmt: skip
-    os.close(side)
-    output = b""
-    while True:
-        try:
-            output += os.read(terminal, 65536)
-        except OSError:  # the other side is closed
-            break
-    os.close(terminal)
-    stdout, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "finding collaborators" in output.decode()
-    assert "evaluating" in output.decode()
-    assert "finding collaborators" not in stdout.decode()
+    command = [comity("--version").args[0], *SOLVE, "--target", "effect"]
+    progress, printed = in_terminal(command, tmp_path, "stderr", 100)
+    assert "finding collaborators" in progress
+    assert "evaluating" in progress
+    assert "finding collaborators" not in printed
 
 
 def test_in_a_notebook(run: Path) -> None:

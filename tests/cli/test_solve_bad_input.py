@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import comity as package
+from processes import wait_until_ready
 from small_tables import QUICK, classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -388,12 +389,7 @@ def test_an_interrupted_run_leaves_nothing(comity: Run, tmp_path: Path, number: 
         [comity("--version").args[0], "solve", "table.csv", "--client", "site", "--target", "y", "--out", "run"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
     )  # fmt: skip
-    caught = 1 << (signal.SIGTERM - 1)
-    for _ in range(600):
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-        if int(next(line for line in lines if line.startswith("SigCgt")).split()[1], 16) & caught:
-            break
-        time.sleep(0.05)
+    wait_until_ready(process)
     time.sleep(1.5)  # it is at work by now, for some time to come
     assert process.poll() is None
     process.send_signal(number)

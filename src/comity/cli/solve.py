@@ -65,7 +65,7 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     from comity.cli.report import show_result, warn
     from comity.cli.screen import Screen
     from comity.files import check_free
-    from comity.result import FILES
+    from comity.sealed import FILES
 
     source, out, study = _settled(source, study_file, given)
     if force and out is None:

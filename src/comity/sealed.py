@@ -1,0 +1,85 @@
+"""A directory with a document and models, sealed: whatever is changed in it afterwards is found."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comity.errors import ChangedError, ComityError, FormatError, InputError
+from comity.files import read_text, write_directory
+from comity.formats.json_text import parse_json
+
+MARKER, MODELS = "result.json", "models.npz"
+FILES = (MARKER, MODELS)
+FORMAT = 1
+
+
+def write_sealed(
+    directory: str | os.PathLike[str],
+    document: Mapping[str, Any],
+    models: Mapping[str, NDArray[np.float64]],
+    *,
+    force: bool = False,
+) -> None:
+    """Write a document and its models into a new directory; nothing is half-written."""
+    stored = io.BytesIO()
+    np.savez(stored, **models)  # type: ignore[arg-type]
+    whole = {**document, "models": {"file": MODELS, "sha256": hashlib.sha256(stored.getvalue()).hexdigest()}}
+    whole["seal"] = seal(whole)
+    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    write_directory(directory, {MARKER: text, MODELS: stored.getvalue()}, MARKER, force=force)
+
+
+def seal(document: Mapping[str, Any]) -> str:
+    """Return the digest of all that a document says."""
+    rest = {key: value for key, value in document.items() if key != "seal"}
+    text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_sealed(
+    directory: str | os.PathLike[str], kinds: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Read a document and the models of these kinds, having checked that they are as they were written."""
+    place = Path(directory)
+    if not os.fspath(directory):
+        raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
+    if not place.is_dir():
+        raise FormatError(f"{directory}: there is no such directory; give one that comity solve wrote with --out")
+    if not (place / MARKER).exists():
+        raise FormatError(f"{directory}: there is no {MARKER} in it; give a directory that comity solve wrote")
+    try:
+        document = parse_json(read_text(place / MARKER))
+    except InputError as error:
+        raise FormatError(f"{place / MARKER}: {str(error).removeprefix(f'{place / MARKER}: ')}") from None
+    if not isinstance(document, dict) or "format" not in document or "seal" not in document:
+        raise FormatError(f"{place / MARKER}: this is not a result of comity solve")
+    if seal(document) != document["seal"]:
+        raise ChangedError(f"{place / MARKER}: something in it was changed since it was written; its seal is broken")
+    if document["format"] != FORMAT:
+        raise FormatError(
+            f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
+            "take the version that wrote it"
+        )
+    try:
+        raw = (place / MODELS).read_bytes()
+    except OSError as error:
+        raise ChangedError(f"{place / MODELS}: cannot be read ({error.strerror or error})") from None
+    try:
+        if hashlib.sha256(raw).hexdigest() != document["models"]["sha256"]:
+            raise ChangedError(f"{place / MODELS}: these are not the models that the result was written with")
+        with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
+            return document, {kind: np.asarray(stored[kind], np.float64) for kind in kinds}
+    except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, ComityError):
+            raise
+        raise ChangedError(f"{place / MODELS}: not the models of a result ({type(error).__name__})") from None
