@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from comity.datasets.synthetic import TARGET, Synthetic
 from comity.encoding import encode, predict
 from comity.federation import InProcess
+from comity.fitting import OWN_PENALTIES, Classes
 from comity.fronts.convex import ConvexFront, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
-from comity.learn import PENALTIES, _Classes
 from comity.questions import Describe
 from comity.schema import ColumnSummary, Schema, agree
 from comity.study import Study
@@ -46,7 +46,7 @@ class Asked:
     def front(self) -> QuadraticFront:
         """The front of all rows, as `learn` has it: exact, or expanded where each client's search leads."""
         if self.synthetic.task == "classes":
-            fit = _Classes(self.federation, self.schema, SPLIT, False, PENALTIES, lambda stage, done, of: None)
+            fit = Classes(self.federation, self.schema, SPLIT, False, OWN_PENALTIES, lambda stage, done, of: None)
             return fit.fronts()[0]
         nowhere = np.empty((0, len(self.schema.features) + 1))
         return quadratic_fronts(self.federation, self.schema.to_json(), SPLIT, nowhere, outputs=1, per_client=False)[0]

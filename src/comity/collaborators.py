@@ -7,7 +7,6 @@ within some standard errors of the best. All of it speaks to a front through `Tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -21,7 +20,6 @@ PENALTIES: Floats = np.logspace(-8, 2, 11)
 _NEAR = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one, when a set has shrunk
 _SMALL = 1e-2
 _MANY = 12
-_MOST_NUMBERS = 2e6  # in the systems of one batch, which bounds memory
 _HALVES = 2
 _SIGNIFICANT = 2.0  # standard errors
 _SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
@@ -57,8 +55,8 @@ class Candidates:
 class Choices:
     """What P targets choose on their faces of the simplex.
 
-    `sets` (P, N) are the collaborators, `chosen` the points with them; `best` is the best point on the face, before
-    anybody was dropped; `alone` the target by itself. A loss up to `tolerance` (P,) above the best counts as none.
+    `sets` (P, N) are the collaborators, `chosen` the points with them; `best` is the best point met on the
+    face; `alone` the target by itself. A loss up to `tolerance` (P,) above the best counts as none.
     """
 
     sets: Booleans
@@ -108,7 +106,7 @@ class Search:
     def collaborators(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Choices:
         """Return what every trial's target chooses on its face (P, N) of the simplex."""
         if self.clip_rule is not None:
-            return self._clipped(trials, face, self.clip_rule)
+            return self._as_the_paper(trials, face, self.clip_rule)
         paths = self.shrink(trials, self.best(trials, face, strength), strength)
         everybody = np.arange(len(trials))
         stages, tolerance = self.choose(trials, paths)
@@ -177,13 +175,13 @@ class Search:
         """Return the best point met on a face, going on from what was found on a larger one: quicker than `best`."""
         weights = _confined(found.weights, face, trials.target)
         bounds = self.bounds(trials)
-        start = _with_best_of(trials, weights, _clipped(found.log_penalty[:, None] + _NEAR, bounds))
+        start = _with_best_of(trials, weights, _within(found.log_penalty[:, None] + _NEAR, bounds))
         return descend(trials, start, face, self.steps // 4, bounds)
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
         logs = np.tile(np.log(self.penalties if self.penalty is None else [self.penalty]), (len(trials), 1))
-        logs = _clipped(logs, self.bounds(trials))
+        logs = _within(logs, self.bounds(trials))
         return _with_best_of(trials, weights, logs)
 
     def shrink(self, trials: Trials, found: Points, strength: float = 0.0) -> Candidates:
@@ -200,7 +198,7 @@ class Search:
             part, face = trials.some(going), members[going]
             weights = _confined(at.weights[going], face, part.target)
             last = face.sum(axis=1) == 1
-            start = _with_best_of(part, weights, _clipped(at.log_penalty[going, None] + _NEAR, self.bounds(part)))
+            start = _with_best_of(part, weights, _within(at.log_penalty[going, None] + _NEAR, self.bounds(part)))
             if last.any():  # the target alone: its penalty is looked for everywhere, as it is what gains are over
                 start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
             leaning: Trials | Leaning = part
@@ -226,7 +224,7 @@ class Search:
         sizes = candidates.sum(axis=1)
         losses = np.where(candidates, at.weights[going], np.inf)
         rows, others = np.nonzero(candidates & (sizes <= _MANY)[:, None])
-        for chunk in _chunks(rows.size, trials):
+        for chunk in trials.front.batches(rows.size):
             who = going[rows[chunk]]
             part, face = trials.some(who), members[who]
             face[np.arange(who.size), others[chunk]] = False
@@ -263,7 +261,7 @@ class Search:
         stages: Integers = np.where(joins, taken, alone)
         return stages, np.where(joins, forgiven, forgiven + needed)
 
-    def _clipped(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
+    def _as_the_paper(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
         """Choose as the paper does: see `ClipRule`."""
         alone = self.with_best_penalty(trials, _alone(trials, face))
         take_exact(trials, alone, _alone(trials, face) > 0)
@@ -300,7 +298,7 @@ def take_exact(trials: Trials, at: Points, members: Booleans) -> None:
         at.losses[alone] = np.minimum(at.losses[alone], trials.front.alone_losses[trials.target[alone]])
 
 
-def _clipped(logs: Floats, bounds: tuple[Floats | float, float]) -> Floats:
+def _within(logs: Floats, bounds: tuple[Floats | float, float]) -> Floats:
     low, high = bounds
     return np.clip(logs, low[:, None] if isinstance(low, np.ndarray) else low, high)
 
@@ -334,11 +332,3 @@ def _confined(weights: Floats, face: Booleans, target: Integers) -> Floats:
     empty = np.flatnonzero(left.sum(axis=1) < 1e-9)
     left[empty, target[empty]] = 1.0
     return np.asarray(left / left.sum(axis=1, keepdims=True))
-
-
-def _chunks(count: int, trials: Trials) -> Iterator[slice]:
-    """Yield slices of so many trials at a time as memory allows."""
-    numbers = trials.front.folds * trials.front.penalised.size**2
-    size = max(1, int(_MOST_NUMBERS / numbers))
-    for first in range(0, count, size):
-        yield slice(first, first + size)

@@ -6,7 +6,7 @@ look again on the face of those who remain. It works on a front and knows nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,7 +22,6 @@ from comity.fronts.simplex import Booleans, Floats
 from comity.peels import Equilibrium
 
 Progress = Callable[[int, int], None]
-_MOST_NUMBERS = 1e6  # in the systems of one batch, which bounds memory and suits a processor's cache
 _ENOUGH_TO_TELL = 60
 
 
@@ -96,7 +95,7 @@ def decide(
         present = np.zeros(count, np.bool_)
         present[[position[client] for client in remaining]] = True
         face = np.tile(present, (target.size, 1))
-        if first is None:
+        if first is None and search.clip_rule is None:
             strength = choose_strength(front, target, face, search)
         choices = _choose(front, target, face, search, strength, progress)
         first = first or choices
@@ -142,7 +141,7 @@ def _choose(
 ) -> Choices:
     """Let targets choose on their faces, so many at a time as memory allows."""
     parts = []
-    for batch in batches(front, target.size):
+    for batch in front.batches(target.size):
         trials = front.trials(target[batch])
         parts.append(search.collaborators(trials, face[batch], strength))
         if progress is not None:
@@ -156,7 +155,7 @@ def best_on(
     """Return the best points of clients on faces of their own."""
     target = np.array([i for i, _ in asked])
     parts = []
-    for batch in batches(front, target.size):
+    for batch in front.batches(target.size):
         trials = front.trials(target[batch])
         parts.append(search.best(trials, np.stack([face for _, face in asked[batch]]), strength))
     return Points.joined(parts)
@@ -168,17 +167,10 @@ def confined_on(
     """Return the best points of clients on faces of their own, going on from what was found on larger ones."""
     target = np.array([i for i, _ in asked])
     parts = []
-    for batch in batches(front, target.size):
+    for batch in front.batches(target.size):
         face = np.stack([face for _, face in asked[batch]])
         parts.append(search.confined(front.trials(target[batch]), found.some(np.arange(target.size)[batch]), face))
     return Points.joined(parts)
-
-
-def batches(front: QuadraticFront, count: int) -> Iterator[slice]:
-    """Yield slices of so many trials at a time as memory allows."""
-    size = max(1, int(_MOST_NUMBERS / (front.folds * front.penalised.size**2)))
-    for first in range(0, count, size):
-        yield slice(first, first + size)
 
 
 def _joined(parts: Sequence[Choices]) -> Choices:

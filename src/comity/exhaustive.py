@@ -6,7 +6,7 @@ the same rule as in the search (`Search.choose`), so that what differs is only w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -24,7 +24,6 @@ from comity.peels import Equilibrium
 
 Weights = Literal["pooled", "optimal"]
 MOST_CLIENTS = 12
-_MOST_NUMBERS = 4e6  # in the systems of one batch, which bounds memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +121,7 @@ def exhaust(front: QuadraticFront, clients: Sequence[str], search: Search, weigh
     target, faces = np.tile(everybody, len(sets)), sets.reshape(-1, count)
     parts: list[Points] = []
     models: list[Floats] = []
-    for batch in _batches(front, target.size):
+    for batch in front.batches(target.size):
         trials, face = front.trials(target[batch]), faces[batch]
         if weights == "optimal":
             points = search.best(trials, face, strength)
@@ -145,12 +144,6 @@ def _sets_of_everybody(count: int) -> Booleans:
     for client in range(count):
         sets[:, client, np.arange(count) != client] = subsets
     return sets
-
-
-def _batches(front: QuadraticFront, count: int) -> Iterator[slice]:
-    size = max(1, int(_MOST_NUMBERS / (front.folds * front.penalised.size**2)))
-    for first in range(0, count, size):
-        yield slice(first, first + size)
 
 
 __all__ = ["Exhausted", "exhaust"]

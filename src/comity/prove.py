@@ -15,13 +15,12 @@ import numpy as np
 from comity.certificate import Certificate, certify
 from comity.collaborators import Search
 from comity.core import Coalition, Game
-from comity.decide import Decision, Measured, batches, best_on, confined_on
+from comity.decide import Decision, Measured, best_on, confined_on
 from comity.descent import Points
 from comity.fronts.quadratic import QuadraticFront
 from comity.fronts.simplex import Floats
 
-Wanted = tuple[int, frozenset[int]]
-_TIMES = 50  # one or two do; the more ties, the more sets are asked for
+Asked = tuple[int, frozenset[int]]
 _FEW = 300  # sets to measure, for which a search from all starts is not too much
 
 
@@ -30,7 +29,7 @@ def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Ga
     measured = list(decision.measured)
     position = {client: place for place, client in enumerate(decision.clients)}
     wanted = _expected(decision)
-    for _ in range(_TIMES):
+    while True:  # once or twice; the more ties, the more sets are asked for
         measured += _measure(front, sorted(wanted, key=_order), measured, search)
         game = as_game(decision.clients, measured)
         errors = np.maximum(decision.tolerance, search.standard_errors_to_join * _errors(front, decision, measured))
@@ -39,7 +38,7 @@ def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Ga
         wanted = set()
 
         def utility(
-            client: str, coalition: Coalition, game: Game = game, known: set[Wanted] = known, ask: set[Wanted] = wanted
+            client: str, coalition: Coalition, game: Game = game, known: set[Asked] = known, ask: set[Asked] = wanted
         ) -> float:
             asked = position[client], frozenset(position[other] for other in coalition)
             if asked not in known:
@@ -48,13 +47,12 @@ def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Ga
 
         certificate = certify(decision.equilibrium, utility, forgiven=forgiven)
         if not wanted:
-            break
-    return game, certificate
+            return game, certificate
 
 
 def as_game(clients: Sequence[str], measured: Iterable[Measured]) -> Game:
     """Return all that was measured as a game: utilities are losses with a minus."""
-    best: dict[Wanted, float] = {}
+    best: dict[Asked, float] = {}
     for each in measured:
         key = each.client, each.members
         best[key] = min(each.loss, best.get(key, np.inf))
@@ -62,13 +60,13 @@ def as_game(clients: Sequence[str], measured: Iterable[Measured]) -> Game:
     return Game((clients[i], [clients[j] for j in sorted(members)], -loss) for (i, members), loss in ordered)
 
 
-def _expected(decision: Decision) -> set[Wanted]:
+def _expected(decision: Decision) -> set[Asked]:
     """Return the sets that the certificate will ask for, as far as they can be foretold.
 
     Of each client: those who leave with it or later; its coalition; and this without each of its collaborators.
     """
     numbers = np.asarray(decision.equilibrium.numbers)
-    expected: set[Wanted] = set()
+    expected: set[Asked] = set()
     for i, number in enumerate(numbers.tolist()):
         home = frozenset(np.flatnonzero(numbers == number).tolist())
         expected |= {(i, home), (i, frozenset(np.flatnonzero(numbers >= number).tolist()))}
@@ -77,7 +75,7 @@ def _expected(decision: Decision) -> set[Wanted]:
 
 
 def _measure(
-    front: QuadraticFront, wanted: Sequence[Wanted], known: Sequence[Measured], search: Search
+    front: QuadraticFront, wanted: Sequence[Asked], known: Sequence[Measured], search: Search
 ) -> list[Measured]:
     """Measure clients on faces; where a smaller face did better, the search goes on from what was found there."""
     done = {(each.client, each.members) for each in known}
@@ -131,7 +129,7 @@ def _errors(front: QuadraticFront, decision: Decision, measured: Sequence[Measur
         for i, number in enumerate(numbers.tolist())
     ]
     errors = np.empty(len(pairs))
-    for batch in batches(front, len(pairs)):
+    for batch in front.batches(len(pairs)):
         part = pairs[batch]
         trials = front.trials(np.arange(len(pairs))[batch])
         home, outside = (
@@ -154,6 +152,6 @@ def _loss(measured: Measured) -> float:
     return measured.loss
 
 
-def _order(wanted: Wanted) -> tuple[int, int, list[int]]:
+def _order(wanted: Asked) -> tuple[int, int, list[int]]:
     i, members = wanted
     return i, len(members), sorted(members)

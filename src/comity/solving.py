@@ -15,7 +15,8 @@ import numpy as np
 from comity.errors import ComityWarning, InputError
 from comity.federation import Federation, InProcess
 from comity.figures import KINDS, Confidence, Figure, Standing
-from comity.learn import Learned, Tell, learn
+from comity.fitting import Tell
+from comity.learn import Learned, learn
 from comity.result import Result
 from comity.study import Study
 

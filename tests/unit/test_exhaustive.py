@@ -27,7 +27,8 @@ def by_hand(front: QuadraticFront, target: int, members: tuple[int, ...], penalt
         gram, cross = gram - front.gram[target, fold], cross - front.cross[target, fold]
         rows = rows - front.rows[target, fold]
         model = np.linalg.solve(gram / rows + penalty * np.diag(front.penalised), cross / rows)
-        lost += front.loss(target, fold, model)
+        lost += front.square[target, fold] - 2 * front.cross[target, fold] @ model
+        lost += model @ front.gram[target, fold] @ model
     return lost / front.rows[target].sum()
 
 

@@ -4,11 +4,12 @@ For weights w over the clients and a penalty λ the model minimises Σ w_j L_j(�
 j's losses and s = Σ w_j n_j. `newton` finds many such models at once: a round asks every client for loss, slope and
 curvature at all the models that give it a weight. `expand` replaces each client's loss by its second-order expansion
 at the model of all rows pooled, which is a `QuadraticFront`: on it, collaborators are searched without asking anybody.
+`expand_at` does so at a point of each client's own, where its search led.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from comity.federation import Federation
 from comity.fronts.quadratic import Integers, QuadraticFront
 from comity.fronts.simplex import Floats
 from comity.likelihood import spare_intercepts
-from comity.questions import Expand, Moments, Slopes, SlopesAnswer, Split
+from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer, Split
 
 _POOLED = 1e-3  # the penalty of the model at which losses are expanded
 _SHORTER = 0.25
@@ -135,10 +136,7 @@ class ConvexFront:
         ).values()
         return tuple(
             QuadraticFront(
-                gram=np.stack([answer.gram[view] for answer in answers]),
-                cross=np.stack([answer.cross[view] for answer in answers]),
-                square=np.stack([answer.square[view] for answer in answers]),
-                rows=np.stack([answer.rows[view] for answer in answers]),
+                **_sums(answers, view),
                 intercepts=self.outputs,
                 per_client=self.per_client,
                 likelihood=True,
@@ -171,10 +169,7 @@ def quadratic_fronts(
     answers = federation.ask(Moments(schema, split.to_json(), points)).values()
     return tuple(
         QuadraticFront(
-            gram=np.stack([answer.gram[view] for answer in answers]),
-            cross=np.stack([answer.cross[view] for answer in answers]),
-            square=np.stack([answer.square[view] for answer in answers]),
-            rows=np.stack([answer.rows[view] for answer in answers]),
+            **_sums(answers, view),
             intercepts=outputs,
             per_client=per_client,
             likelihood=points.size > 0,
@@ -182,3 +177,9 @@ def quadratic_fronts(
         )
         for view in range(split.views)
     )
+
+
+def _sums(answers: Iterable[MomentsAnswer | Expansion], view: int) -> dict[str, Floats]:
+    """Return the sums of all clients in a view, by name."""
+    names = ("gram", "cross", "square", "rows")
+    return {name: np.stack([getattr(answer, name)[view] for answer in answers]) for name in names}

@@ -11,6 +11,7 @@ out exactly, so the faces of the simplex are the fronts of sub-coalitions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 _SUMS = ("_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
 _SPARSE = 0.1  # up to this share of weights that are not zero, a sparse product is the faster one
+_MOST_NUMBERS = 1e6  # in the systems of one batch
 _UNPENALISED = 1e-9  # keeps a system solvable whose intercept no row determines
 
 
@@ -125,10 +127,11 @@ class QuadraticFront:
         products = self.total_gram[target] @ by_gram[..., None] + self.total_cross[target] @ by_cross[..., None]
         return np.asarray(products[..., 0])
 
-    def loss(self, client: int, fold: int, model: Floats) -> float:
-        """Return the sum of squares of a model (d,) over a client's rows in a fold."""
-        residual = self.square[client, fold] - 2 * self.cross[client, fold] @ model
-        return float(residual + model @ self.gram[client, fold] @ model)
+    def batches(self, count: int) -> Iterator[slice]:
+        """Yield slices of `count` trials, so many at a time as memory allows and a processor's cache likes."""
+        size = max(1, int(_MOST_NUMBERS / (self.folds * self.penalised.size**2)))
+        for first in range(0, count, size):
+            yield slice(first, first + size)
 
 
 class Trials:
