@@ -21,7 +21,7 @@ from comity.study import Study
 Floats = NDArray[np.float64]
 TASKS: tuple[Task, ...] = ("regression", "classes")
 SEEDS = 10  # of each kind and task
-CLIENTS = (4, 5, 6, 4, 5)  # by seed, over and over
+CLIENTS = (4, 5, 6, 7, 8)  # by seed, over and over
 _LEAST_PENALTY = 1e-6
 _ROUNDS = 20
 
