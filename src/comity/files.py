@@ -83,7 +83,10 @@ def check_free(directory: str | os.PathLike[str], files: Iterable[str], *, force
             f"{directory}: there is something else in it ({others[0]!r}), which is not touched; give another directory"
         )
     if found and not force:
-        raise OutputError(f"{directory}: there is a result already; give another directory, or --force to replace it")
+        raise OutputError(
+            f"{directory}: there is a result already; give another directory, or replace it with --force "
+            "(in Python, force=True)"
+        )
     return path
 
 

@@ -51,6 +51,8 @@ def read_sealed(
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
     """Read a document and the models of these kinds, having checked that they are as they were written."""
     place = Path(directory)
+    if place.name == MARKER and place.is_file():
+        place = place.parent  # who names the file means the run
     if not os.fspath(directory):
         raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
     if not place.is_dir():

@@ -200,7 +200,13 @@ def _proof(result: Result) -> Section:
     notes = tuple(f"note: {note}" for note in certificate.notes)
     witnesses = tuple(map(str, certificate.witnesses[1:]))
     heading = "Proof" if certificate.proved else "Verdict"
-    return Section(f"{heading}, by these losses", lines=(str(certificate), *witnesses, *notes))
+    return Section(f"{heading}, by these losses", lines=(str(certificate), forgiven(result), *witnesses, *notes))
+
+
+def forgiven(result: Result) -> str:
+    """Say how large a gain may be and still count as none: a proof that forgave much would prove little."""
+    client, amount = max(result.certificate.forgiven.items(), key=lambda item: item[1])
+    return f"a gain within its error counts as none: of {client} at most {amount:.2g}, of the others less"
 
 
 def _traffic(result: Result) -> Section:

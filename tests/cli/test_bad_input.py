@@ -152,7 +152,7 @@ def test_out_that_is_taken(comity: Run, tmp_path: Path) -> None:
     check_refusal(comity("equilibrium", "graph.json", "--out", "graph.json"), "this is a file")
     assert comity("equilibrium", "graph.json", "--out", "run").returncode == 0
     before = (tmp_path / "run" / "equilibrium.json").read_text()
-    check_refusal(comity("equilibrium", "graph.json", "--out", "run"), "--force to replace it")
+    check_refusal(comity("equilibrium", "graph.json", "--out", "run"), "replace it with --force")
     assert (tmp_path / "run" / "equilibrium.json").read_text() == before
     assert comity("equilibrium", "graph.json", "--out", "run", "--force").returncode == 0
 

@@ -28,11 +28,15 @@ def verify(run: str, as_json: bool) -> int:
     from comity.cli.screen import Screen, printable
     from comity.errors import ChangedError
     from comity.result import verify as checked
+    from comity.tellings import forgiven
 
-    certificate = None
+    certificate, lines = None, []
     try:
-        certificate = checked(run).certificate
+        result = checked(run)
+        certificate = result.certificate
         accepted, why = certificate.proved, str(certificate)
+        whole = "the seal is whole; coalitions, contributions and proof follow from the figures"
+        lines = [whole, why, forgiven(result)]
     except ChangedError as error:
         accepted, why = False, str(error)
     if as_json:
@@ -42,6 +46,5 @@ def verify(run: str, as_json: bool) -> int:
     else:
         screen = Screen()
         screen.heading("Accepted" if accepted else "Refused")
-        lines = ["the seal is whole; coalitions, contributions and proof follow from the figures", why]
         screen.lines([printable(line) for line in (lines if accepted else [why])])
     return ACCEPTED if accepted else REFUSED
