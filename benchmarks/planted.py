@@ -16,6 +16,7 @@ from comity.exhaustive import exhaust
 from comity.fronts.convex import Wanted
 from comity.fronts.quadratic import QuadraticFront
 from comity.schema import Task
+from comity.searching import OnFront
 from comity.study import Study
 
 Floats = NDArray[np.float64]
@@ -45,7 +46,7 @@ class Scored:
 def score(seed: int, kind: Kind, task: Task, search: Search) -> Scored:
     asked = Asked.of(planted(seed, kind, task, CLIENTS[seed % len(CLIENTS)]))
     clients, front = asked.federation.clients, asked.front()
-    decision = decide(front, clients, search)
+    decision = decide(OnFront(front, search), clients)
     tried = exhaust(front, clients, search)
     everybody = np.full((front.clients, front.clients), 1 / front.clients)
     pooled = search.with_best_penalty(front.trials(np.arange(front.clients)), everybody)

@@ -6,6 +6,7 @@ from benchmarks.federations import Asked
 from benchmarks.measure import show
 from comity.datasets.synthetic import two_groups
 from comity.decide import decide
+from comity.searching import OnFront
 from comity.study import Study
 
 GROUPS = [{"0", "1", "2"}, {"3", "4", "5"}]
@@ -32,7 +33,7 @@ def main() -> None:
             asked = Asked.of(drawn)
             front = asked.front()
             middle = time.process_time()
-            decision = decide(front, asked.federation.clients, search)
+            decision = decide(OnFront(front, search), asked.federation.clients)
             asking, deciding = asking + middle - start, deciding + time.process_time() - middle
             right += sorted(map(sorted, decision.equilibrium.coalitions)) == [sorted(c) for c in truth]
         name = "two groups" if truth is GROUPS else "singletons"

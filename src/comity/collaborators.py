@@ -7,20 +7,20 @@ within some standard errors of the best. All of it speaks to a front through `Tr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 
-from comity.descent import LEAST, MOST, Floored, Leaning, Points, descend
-from comity.fronts.quadratic import Integers, Trials
-from comity.fronts.simplex import Booleans, Floats
+from comity.descent import Floored, Leaning, Points, descend
+from comity.simplex import Booleans, Floats
+from comity.trials import Bounds, Integers, Trials
 
 PENALTIES: Floats = np.logspace(-8, 2, 11)
 _NEAR = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one, when a set has shrunk
 _SMALL = 1e-2
 _MANY = 12
-_HALVES = 2
 _SIGNIFICANT = 2.0  # standard errors
 _SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
 
@@ -29,13 +29,14 @@ _SHORT = 8  # this part of the steps does to tell starts apart, and when a set h
 class Candidates:
     """For each of P targets, M sets of collaborators to choose among, one of which is the target alone.
 
-    `sets` (M, P, N), their `points` (M, P of each) and fold models `models` (M, P, K, d). On a path, sets shrink from
-    what the search found down to the target alone; a target whose set is exhausted stays alone for the rest.
+    `sets` (M, P, N), their `points` (M, P of each) and their `outcomes` (M, P, …), which standard errors come from. On
+    a path, sets shrink from what the search found down to the target alone; a target whose set is exhausted stays
+    alone for the rest.
     """
 
     sets: Booleans
     points: Points
-    models: Floats
+    outcomes: Floats
 
     @property
     def losses(self) -> Floats:
@@ -44,7 +45,7 @@ class Candidates:
 
     def some(self, stages: Integers, targets: Integers) -> Candidates:
         """Return some of the sets, by stage (M', P'), of some of the targets (P',)."""
-        return Candidates(self.sets[stages, targets], self.points.at(stages, targets), self.models[stages, targets])
+        return Candidates(self.sets[stages, targets], self.points.at(stages, targets), self.outcomes[stages, targets])
 
     def at(self, stages: Integers) -> Points:
         """Return each target's point at its own stage (P,)."""
@@ -64,6 +65,17 @@ class Choices:
     best: Points
     alone: Points
     tolerance: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Choices]) -> Choices:
+        """Return the choices of all parts, one after the other."""
+        return cls(
+            np.concatenate([part.sets for part in parts]),
+            Points.joined([part.chosen for part in parts]),
+            Points.joined([part.best for part in parts]),
+            Points.joined([part.alone for part in parts]),
+            np.concatenate([part.tolerance for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +108,9 @@ class Search:
     clip_rule: ClipRule | None = None
     penalty: float | None = None
 
-    def bounds(self, trials: Trials) -> tuple[Floats | float, float]:
+    def bounds(self, trials: Trials) -> Bounds:
         """Return between which logarithms penalties are looked for."""
-        if self.penalty is not None:
-            return (float(np.log(self.penalty)),) * 2
-        least = trials.front.least_penalty
-        return LEAST if least is None else np.log(least[trials.target]), MOST
+        return trials.bounds if self.penalty is None else (float(np.log(self.penalty)),) * 2
 
     def collaborators(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Choices:
         """Return what every trial's target chooses on its face (P, N) of the simplex."""
@@ -122,23 +131,19 @@ class Search:
         """
         if len(self.strengths) == 1:
             return self.strengths[0]
-        # Of folds that were drawn several times over, the first do: in others, rows would judge that have searched.
-        trials = trials.front.once().trials(trials.target)
-        halves = np.arange(trials.front.folds) % _HALVES
         shape = (len(self.strengths), len(trials))
-        losses, models = np.zeros(shape), []
-        pooled = _pooled(face)
-        for half in range(_HALVES):
-            searching, judging = trials.judged_on(halves == half), trials.judged_on(halves != half)
-            alone = _alone(trials, face)
+        losses, outcomes = np.zeros(shape), []
+        pooled, alone = _pooled(face), _alone(trials, face)
+        halves = trials.halves()
+        for searching, judging in halves:
             start = self.with_best_penalty(searching, (pooled + alone) / 2)
             ends = [self.with_best_penalty(searching, end).losses for end in (alone, pooled)]
             found = [
                 descend(_leaning(searching, face, strength, *ends), start, face, self.steps // 4, self.bounds(trials))
                 for strength in self.strengths
             ]
-            losses += [judging.losses(at.weights, at.log_penalty) / _HALVES for at in found]
-            models.append([judging.models(at.weights, at.log_penalty) for at in found])
+            losses += [judging.losses(at.weights, at.log_penalty) / len(halves) for at in found]
+            outcomes.append([judging.outcomes(at.weights, at.log_penalty) for at in found])
         if not np.isfinite(losses).all():  # too few rows to judge by halves
             return self.strengths[0]
         scale = np.maximum(np.abs(losses.min(axis=0)), 1e-9)  # an expansion may even be negative
@@ -147,9 +152,8 @@ class Search:
         allowed = np.zeros(len(self.strengths))
         for at in range(len(self.strengths)):
             variance = np.zeros(len(trials))
-            for half, found_models in enumerate(models):
-                judging = trials.judged_on(halves != half)
-                variance += (judging.standard_error(found_models[best], found_models[at]) / _HALVES) ** 2
+            for (_, judging), each in zip(halves, outcomes, strict=True):
+                variance += (judging.standard_error(each[best], each[at]) / len(halves)) ** 2
             allowed[at] = _SIGNIFICANT * np.sqrt((variance / scale**2).mean() / len(trials))
         near = np.flatnonzero(relative - relative[best] <= allowed)
         return self.strengths[int(near.max())]
@@ -192,7 +196,7 @@ class Search:
         at = found.some(everybody)
         take_exact(trials, at, members)
         alone = self.with_best_penalty(trials, _alone(trials, members)).losses if strength else found.losses
-        sets, points, models = [members.copy()], [at.some(everybody)], [trials.models(at.weights, at.log_penalty)]
+        sets, points, models = [members.copy()], [at.some(everybody)], [trials.outcomes(at.weights, at.log_penalty)]
         while (going := np.flatnonzero(members.sum(axis=1) > 1)).size:
             members[going] &= ~self._least_missed(trials, at, members, going)
             part, face = trials.some(going), members[going]
@@ -210,7 +214,7 @@ class Search:
             take_exact(trials, at, members)
             sets.append(members.copy())
             points.append(at.some(everybody))
-            models.append(trials.models(at.weights, at.log_penalty))
+            models.append(trials.outcomes(at.weights, at.log_penalty))
         return Candidates(np.stack(sets), Points.stacked(points), np.stack(models))
 
     def _least_missed(self, trials: Trials, at: Points, members: Booleans, going: Integers) -> Booleans:
@@ -224,7 +228,7 @@ class Search:
         sizes = candidates.sum(axis=1)
         losses = np.where(candidates, at.weights[going], np.inf)
         rows, others = np.nonzero(candidates & (sizes <= _MANY)[:, None])
-        for chunk in trials.front.batches(rows.size):
+        for chunk in trials.batches(rows.size):
             who = going[rows[chunk]]
             part, face = trials.some(who), members[who]
             face[np.arange(who.size), others[chunk]] = False
@@ -241,21 +245,21 @@ class Search:
         It is the smallest set that is nearly as good as the best, of equally small ones the best. A gain over training
         alone that is not significant is none: then the target alone.
         """
-        losses, models = candidates.losses, candidates.models
+        losses, outcomes = candidates.losses, candidates.outcomes
         sizes = candidates.sets.sum(axis=2)
         everybody = np.arange(len(trials))
         alone, best = sizes.argmin(axis=0), losses.argmin(axis=0)
-        reference, least = models[best, everybody], losses[best, everybody]
+        reference, least = outcomes[best, everybody], losses[best, everybody]
         taken, forgiven = best.copy(), np.zeros(len(trials))
         for stage in range(len(losses)):
-            allowed = self.standard_errors * trials.standard_error(reference, models[stage])
+            allowed = self.standard_errors * trials.standard_error(reference, outcomes[stage])
             size, before = sizes[stage], sizes[taken, everybody]
             smaller = (size < before) | ((size == before) & (losses[stage] < losses[taken, everybody]))
             near = (losses[stage] - least <= allowed) & smaller
             taken = np.where(near, stage, taken)
             forgiven = np.where(near, allowed, forgiven)
         gain = losses[alone, everybody] - losses[taken, everybody]
-        error = trials.standard_error(models[taken, everybody], models[alone, everybody])
+        error = trials.standard_error(outcomes[taken, everybody], outcomes[alone, everybody])
         needed = self.standard_errors_to_join * error
         joins = gain > needed
         stages: Integers = np.where(joins, taken, alone)
@@ -293,14 +297,14 @@ def take_exact(trials: Trials, at: Points, members: Booleans) -> None:
 
     An expansion errs alike for models that are alike, so what it says stays, as long as it does not speak for others.
     """
-    if trials.front.alone_losses is not None:
+    if trials.alone_losses is not None:
         alone = np.flatnonzero(members.sum(axis=1) == 1)
-        at.losses[alone] = np.minimum(at.losses[alone], trials.front.alone_losses[trials.target[alone]])
+        at.losses[alone] = np.minimum(at.losses[alone], trials.alone_losses[alone])
 
 
-def _within(logs: Floats, bounds: tuple[Floats | float, float]) -> Floats:
-    low, high = bounds
-    return np.clip(logs, low[:, None] if isinstance(low, np.ndarray) else low, high)
+def _within(logs: Floats, bounds: Bounds) -> Floats:
+    low, high = (bound[:, None] if isinstance(bound, np.ndarray) else bound for bound in bounds)
+    return np.asarray(np.clip(logs, low, high))
 
 
 def _alone(trials: Trials, face: Booleans) -> Floats:
@@ -320,6 +324,7 @@ def _judged(trials: Trials, points: Points) -> Points:
 
 def _with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
     """Return weights (P, N) with the best of some penalties, whose logarithms are in `logs` (P, M)."""
+    logs = np.unique(logs, axis=1)  # within narrow bounds, many are one
     losses = trials.losses_by_penalty(weights, logs)
     best = losses.argmin(axis=0)
     everybody = np.arange(len(trials))

@@ -8,11 +8,9 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from comity.fronts.quadratic import Integers
-from comity.fronts.simplex import Booleans, Floats, project
+from comity.simplex import Booleans, Floats, project
+from comity.trials import Bounds, Integers
 
-Bounds = tuple[Floats | float, Floats | float]
-LEAST, MOST = float(np.log(1e-9)), float(np.log(1e3))  # logarithms of penalties
 _ENOUGH_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTER = 0.3
 _TRIES = 6
@@ -151,7 +149,7 @@ class Floored:
         return np.asarray(np.where(self.face, lowest + room * weights, 0.0))
 
 
-def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds = (LEAST, MOST)) -> Points:
+def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds) -> Points:
     """Walk downhill on faces (P, N) of the simplex from a start, and return the best points met.
 
     Logarithms of penalties stay within `bounds`, numbers or arrays (P,).

@@ -18,9 +18,10 @@ from comity.core import Coalition, Game
 from comity.descent import Points
 from comity.equilibrium import find_equilibrium
 from comity.errors import InputError
-from comity.fronts.quadratic import Integers, QuadraticFront
-from comity.fronts.simplex import Booleans, Floats
+from comity.fronts.quadratic import QuadraticFront
 from comity.peels import Equilibrium
+from comity.simplex import Booleans, Floats
+from comity.trials import Integers
 
 Weights = Literal["pooled", "optimal"]
 MOST_CLIENTS = 12
@@ -120,7 +121,7 @@ def exhaust(front: QuadraticFront, clients: Sequence[str], search: Search, weigh
         strength = search.strength(front.trials(everybody), np.ones((count, count), np.bool_))
     target, faces = np.tile(everybody, len(sets)), sets.reshape(-1, count)
     parts: list[Points] = []
-    models: list[Floats] = []
+    outcomes: list[Floats] = []
     for batch in front.batches(target.size):
         trials, face = front.trials(target[batch]), faces[batch]
         if weights == "optimal":
@@ -129,11 +130,11 @@ def exhaust(front: QuadraticFront, clients: Sequence[str], search: Search, weigh
             points = search.with_best_penalty(trials, face / face.sum(axis=1, keepdims=True))
         take_exact(trials, points, face)
         parts.append(points)
-        models.append(trials.models(points.weights, points.log_penalty))
+        outcomes.append(trials.outcomes(points.weights, points.log_penalty))
     stages = np.arange(target.size).reshape(len(sets), count)
     found = Points.joined(parts)
-    fold_models = np.concatenate(models).reshape(len(sets), count, front.folds, -1)
-    candidates = Candidates(sets, found.some(stages), fold_models)
+    every = np.concatenate(outcomes).reshape(len(sets), count, front.folds, -1)
+    candidates = Candidates(sets, found.some(stages), every)
     return Exhausted(front, names, search, candidates)
 
 

@@ -16,9 +16,9 @@ from comity.descent import Points
 from comity.federation import Federation
 from comity.fronts.convex import ConvexFront, Wanted, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
-from comity.fronts.simplex import Floats
 from comity.questions import FitAlone, FitAloneAnswer, Split
 from comity.schema import Schema
+from comity.simplex import Floats
 
 OWN_PENALTIES = np.logspace(-6, 1, 8)  # among these a client's own model of classes has its penalty
 _ROUNDS_TO_POOL = 8

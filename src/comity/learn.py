@@ -23,11 +23,12 @@ from comity.errors import InputError
 from comity.federation import Federation
 from comity.fitting import OWN_PENALTIES, Classes, Regression, Tell
 from comity.fronts.quadratic import QuadraticFront
-from comity.fronts.simplex import Booleans, Floats
 from comity.metrics import DEFAULT, METRICS
 from comity.prove import prove
 from comity.questions import Describe, Description, Evaluate, Evaluation, Split
 from comity.schema import Agreement, ColumnSummary, Schema, agree
+from comity.searching import OnFront
+from comity.simplex import Booleans, Floats
 from comity.study import Study
 
 _MANY = 50  # clients: with fewer, arrays are so small that threads would only wait for each other
@@ -73,7 +74,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         decisions = _decide_all(fronts, clients, search, split, say)
     say("measuring for the proof", 0, 1)
     with threadpool_limits(1):
-        game, certificate = prove(fronts[0], decisions[0], search)
+        game, certificate = prove(OnFront(fronts[0], search), decisions[0])
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
     say("evaluating", 0, 1)
     joined = np.stack([_sharing(decision) for decision in decisions[: 1 + split.judges]])
@@ -135,7 +136,7 @@ def _decide_all(
         decisions = []
         for view, front in enumerate(fronts):
             say(stage(view), view, len(fronts))
-            decisions.append(decide(front, clients, search))
+            decisions.append(decide(OnFront(front, search), clients))
         return decisions
     stop = Event()
 
@@ -145,7 +146,7 @@ def _decide_all(
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(fronts))) as pool:
         try:
-            going = [pool.submit(decide, front, clients, search, progress=go_on) for front in fronts]
+            going = [pool.submit(decide, OnFront(front, search), clients, progress=go_on) for front in fronts]
             decisions = []
             for view, each in enumerate(going):
                 say(stage(view), view, len(fronts))

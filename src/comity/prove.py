@@ -13,26 +13,25 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from comity.certificate import Certificate, certify
-from comity.collaborators import Search
 from comity.core import Coalition, Game
-from comity.decide import Decision, Measured, best_on, confined_on
+from comity.decide import Decision, Measured
 from comity.descent import Points
-from comity.fronts.quadratic import QuadraticFront
-from comity.fronts.simplex import Floats
+from comity.searching import Searching
+from comity.simplex import Floats
 
 Asked = tuple[int, frozenset[int]]
 _FEW = 300  # sets to measure, for which a search from all starts is not too much
 
 
-def prove(front: QuadraticFront, decision: Decision, search: Search) -> tuple[Game, Certificate]:
+def prove(searching: Searching, decision: Decision) -> tuple[Game, Certificate]:
     """Measure what the certificate needs, and return the utilities measured, as a game, and the certificate."""
     measured = list(decision.measured)
     position = {client: place for place, client in enumerate(decision.clients)}
-    wanted = _expected(decision)
+    wanted, needed = _expected(decision), searching.search.standard_errors_to_join
     while True:  # once or twice; the more ties, the more sets are asked for
-        measured += _measure(front, sorted(wanted, key=_order), measured, search)
+        measured += _measure(searching, sorted(wanted, key=_order), measured)
         game = as_game(decision.clients, measured)
-        errors = np.maximum(decision.tolerance, search.standard_errors_to_join * _errors(front, decision, measured))
+        errors = np.maximum(decision.tolerance, needed * _errors(searching, decision, measured))
         forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
         known = {(each.client, each.members) for each in measured}
         wanted = set()
@@ -74,9 +73,7 @@ def _expected(decision: Decision) -> set[Asked]:
     return expected
 
 
-def _measure(
-    front: QuadraticFront, wanted: Sequence[Asked], known: Sequence[Measured], search: Search
-) -> list[Measured]:
+def _measure(searching: Searching, wanted: Sequence[Asked], known: Sequence[Measured]) -> list[Measured]:
     """Measure clients on faces; where a smaller face did better, the search goes on from what was found there."""
     done = {(each.client, each.members) for each in known}
     best: dict[int, list[Measured]] = {}
@@ -85,14 +82,14 @@ def _measure(
     asked = [each for each in wanted if each not in done]
     if not asked:
         return []
-    faces = np.zeros((len(asked), front.clients), np.bool_)
+    target = np.array([i for i, _ in asked])
+    faces = np.zeros((len(asked), searching.clients), np.bool_)
     for row, (_, members) in enumerate(asked):
         faces[row, list(members)] = True
-    places_asked = [(i, face) for (i, _), face in zip(asked, faces, strict=True)]
     if len(asked) <= _FEW or not all(i in best for i, _ in asked):
-        found = best_on(front, places_asked, search, 0.0)
+        found = searching.best(target, faces)
     else:  # to begin from every start would take longer than the decision did
-        found = confined_on(front, _points([min(best[i], key=_loss) for i, _ in asked]), places_asked, search)
+        found = searching.confined(target, faces, _points([min(best[i], key=_loss) for i, _ in asked]))
     results: list[Measured] = []
     behind: list[tuple[int, Measured]] = []
     for place, (i, members) in enumerate(asked):
@@ -106,15 +103,14 @@ def _measure(
     if behind:
         places = np.array([place for place, _ in behind])
         start = _points([leader for _, leader in behind])
-        trials = front.trials(np.array([asked[place][0] for place in places]))
-        again = search.continued(trials, start, faces[places])
+        again = searching.continued(target[places], faces[places], start)
         for row, place in enumerate(places.tolist()):
             i, members = asked[place]
             results[place] = Measured.at(i, members, again, row)
     return results
 
 
-def _errors(front: QuadraticFront, decision: Decision, measured: Sequence[Measured]) -> Floats:
+def _errors(searching: Searching, decision: Decision, measured: Sequence[Measured]) -> Floats:
     """Return for each client the standard error (N,) of what it would gain from all who leave with or after it."""
     numbers = np.asarray(decision.equilibrium.numbers)
     of_client: dict[int, list[Measured]] = {}
@@ -128,16 +124,8 @@ def _errors(front: QuadraticFront, decision: Decision, measured: Sequence[Measur
         [best_of(i, frozenset(np.flatnonzero(present).tolist())) for present in (numbers == number, numbers >= number)]
         for i, number in enumerate(numbers.tolist())
     ]
-    errors = np.empty(len(pairs))
-    for batch in front.batches(len(pairs)):
-        part = pairs[batch]
-        trials = front.trials(np.arange(len(pairs))[batch])
-        home, outside = (
-            trials.models(np.stack([m.weights for m in side]), np.array([m.log_penalty for m in side]))
-            for side in zip(*part, strict=True)
-        )
-        errors[batch] = trials.standard_error(home, outside)
-    return errors
+    home, outside = (_points(side) for side in zip(*pairs, strict=True))
+    return searching.errors(np.arange(len(pairs)), home, outside)
 
 
 def _points(measured: Sequence[Measured]) -> Points:

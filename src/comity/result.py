@@ -17,12 +17,12 @@ from comity.core import BenefitGraph, Coalition, Game, unknown_client
 from comity.equilibrium import replay_peels
 from comity.errors import ChangedError, ComityError, ComityWarning, InputError
 from comity.figures import KINDS, Confidence, Contribution, Standing
-from comity.fronts.simplex import Floats
 from comity.metrics import METRICS
 from comity.peels import Equilibrium
 from comity.questions import Split
 from comity.schema import Schema
 from comity.sealed import FORMAT, read_sealed, write_sealed
+from comity.simplex import Floats
 from comity.study import Study
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ def test_the_best_point_met_is_kept_and_penalties_are_chosen_by_the_folds() -> N
         start = search.with_best_penalty(trials, weights)
         grid = [trials.losses(weights, np.full(5, np.log(penalty))) for penalty in search.penalties]
         np.testing.assert_allclose(start.losses, np.min(grid, axis=0), rtol=1e-12)
-        found = descend(trials, start, everybody(front), 40)
+        found = descend(trials, start, everybody(front), 40, trials.bounds)
         assert (found.losses <= start.losses).all()
         np.testing.assert_allclose(found.losses, trials.losses(found.weights, found.log_penalty), rtol=1e-10)
 
@@ -92,7 +92,7 @@ def test_paths_shrink_by_one_to_the_target_alone() -> None:
         assert ((before.sum(axis=1) - after.sum(axis=1)) <= 1).all()
     assert (paths.points.weights[~paths.sets] == 0).all()
     for stage in range(len(sizes)):
-        np.testing.assert_allclose(paths.losses[stage], trials.mean_losses(paths.models[stage]), rtol=1e-9)
+        np.testing.assert_allclose(paths.losses[stage], trials.mean_losses(paths.outcomes[stage]), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("dim", "rows", "spread"), [(100, 75, 0.05), (50, 60, 0.05)])

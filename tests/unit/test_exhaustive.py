@@ -11,6 +11,7 @@ from comity.decide import decide
 from comity.errors import InputError
 from comity.exhaustive import exhaust
 from comity.fronts import QuadraticFront
+from comity.searching import OnFront
 from federations import Planted, two_groups
 
 
@@ -50,7 +51,7 @@ def test_the_search_does_as_well_as_every_subset(kind: synthetic.Kind) -> None:
     for seed in range(2):
         front, names = small(seed, kind), ("a", "b", "c", "d")
         search = Search(strengths=(0.0,))
-        tried, found = exhaust(front, names, search), decide(front, names, search)
+        tried, found = exhaust(front, names, search), decide(OnFront(front, search), names)
         gain = found.alone.losses - tried.candidates.losses.min(axis=0)
         assert (tried.candidates.losses.min(axis=0) <= found.best.losses + 1e-4 * found.alone.losses).all()
         reached = [min(each.loss for each in found.measured if each.client == i) for i in range(4)]

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from comity.federation import Federation
-from comity.fronts.quadratic import Integers, QuadraticFront
-from comity.fronts.simplex import Floats
+from comity.fronts.quadratic import QuadraticFront
 from comity.likelihood import spare_intercepts
 from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer, Split
+from comity.simplex import Floats
+from comity.trials import Integers
 
 _POOLED = 1e-3  # the penalty of the model at which losses are expanded
 _SHORTER = 0.25

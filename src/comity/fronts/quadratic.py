@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from comity.likelihood import SPARED, spare_intercepts
+from comity.trials import Bounds, Integers
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 _SUMS = ("_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
 _SPARSE = 0.1  # up to this share of weights that are not zero, a sparse product is the faster one
 _MOST_NUMBERS = 1e6  # in the systems of one batch
+LEAST, MOST = float(np.log(1e-9)), float(np.log(1e3))  # logarithms of penalties
 _UNPENALISED = 1e-9  # keeps a system solvable whose intercept no row determines
 
 
@@ -98,9 +99,9 @@ class QuadraticFront:
         gram, cross, square, rows = (each[:, :folds] for each in (self.gram, self.cross, self.square, self.rows))
         return replace(self, gram=gram, cross=cross, square=square, rows=rows, repeats=1)
 
-    def trials(self, target: Integers) -> Trials:
-        """Return the trials of P targets: see `Trials`."""
-        return Trials(self, target)
+    def trials(self, target: Integers) -> QuadraticTrials:
+        """Return the trials of P targets: see `QuadraticTrials`."""
+        return QuadraticTrials(self, target)
 
     def models(self, target: Integers, weights: Floats, log_penalty: Floats) -> Floats:
         """Return the parameters (P, d) for targets (P,), weights (P, N), logarithms of penalties (P,), on all rows."""
@@ -134,7 +135,7 @@ class QuadraticFront:
             yield slice(first, first + size)
 
 
-class Trials:
+class QuadraticTrials:
     """Cross-fitted losses of P targets at once, as functions of weights and penalty, with their derivatives.
 
     Trial p is about client ``target[p]``. For every fold k of its rows, a model is trained on all rows of the
@@ -163,29 +164,54 @@ class Trials:
     def __len__(self) -> int:
         return self.target.size
 
-    def some(self, chosen: Integers) -> Trials:
+    def some(self, chosen: Integers) -> QuadraticTrials:
         """Return some of the trials."""
-        part = object.__new__(Trials)
+        part = object.__new__(QuadraticTrials)
         part.front = self.front
         for name in ("target", "judged", "judged_rows", *_SUMS):
             setattr(part, name, getattr(self, name)[chosen])
         return part
 
-    def judged_on(self, folds: NDArray[np.bool_]) -> Trials:
+    def batches(self, count: int) -> Iterator[slice]:
+        """Yield slices of `count` trials, so many at a time as memory allows."""
+        return self.front.batches(count)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between which logarithms penalties are looked for."""
+        least = self.front.least_penalty
+        return LEAST if least is None else np.log(least[self.target]), MOST
+
+    @property
+    def alone_losses(self) -> Floats | None:
+        """What each target loses alone (P,), if it is known better than by an expansion."""
+        known = self.front.alone_losses
+        return None if known is None else known[self.target]
+
+    def halves(self) -> list[tuple[QuadraticTrials, QuadraticTrials]]:
+        """Return pairs of the same trials, judged on one half of the folds and on the other.
+
+        Of folds that were drawn several times over, the first do: in others, rows would judge that have searched.
+        """
+        once = self.front.once().trials(self.target)
+        half = np.arange(once.front.folds) % 2
+        return [(once.judged_on(half == this), once.judged_on(half != this)) for this in range(2)]
+
+    def judged_on(self, folds: NDArray[np.bool_]) -> QuadraticTrials:
         """Return the same trials, judged on some of the folds (K,) only; what trains stays the same."""
         part = self.some(np.arange(len(self)))
         part.judged = self.judged * folds
         part.judged_rows = (self.front.rows[self.target] * part.judged).sum(axis=1)
         return part
 
-    def models(self, weights: Floats, log_penalty: Floats) -> Floats:
+    def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
         """Return the model of every fold (P, K, d) for weights (P, N) and penalties (P,)."""
         system, right, _ = self._systems(weights, log_penalty)
         return np.asarray(np.linalg.solve(system, right[..., None])[..., 0])
 
     def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
         """Return each target's mean cross-fitted loss (P,)."""
-        return self.mean_losses(self.models(weights, log_penalty))
+        return self.mean_losses(self.outcomes(weights, log_penalty))
 
     def losses_by_penalty(self, weights: Floats, logs: Floats) -> Floats:
         """Return losses (M, P) for weights (P, N), each with M penalties whose logarithms are in `logs` (P, M)."""
