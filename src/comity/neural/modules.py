@@ -1,0 +1,124 @@
+"""A torch module as a function of one vector of parameters, of which a part may be personal to each client."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from comity.errors import InputError
+
+_KEEPS_STATISTICS = nn.modules.batchnorm._NormBase
+
+
+@dataclass(frozen=True, eq=False)
+class Functional:
+    """A module whose parameters are given from outside: `generated` ones by a front, `personal` ones by each client.
+
+    >>> linear = Functional.of(nn.Linear(3, 2))
+    >>> linear.size, linear.generated
+    (8, ('weight', 'bias'))
+    >>> linear(torch.zeros(8), torch.zeros(0), torch.ones(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    module: nn.Module
+    generated: tuple[str, ...]
+    personal: tuple[str, ...]
+
+    @classmethod
+    def of(cls, module: nn.Module, personal: str | None = None) -> Functional:
+        """Return a module with parameters apart; those whose name matches the pattern `personal` stay with clients."""
+        check_module(module)
+        names = [name for name, _ in module.named_parameters()]
+        own = [name for name in names if personal is not None and re.search(personal, name)]
+        if personal is not None and not own:
+            raise InputError(
+                f"no parameter of the model matches the pattern {personal!r} for personal ones; it has {_list(names)}"
+            )
+        if len(own) == len(names):
+            raise InputError(
+                f"all parameters of the model match the pattern {personal!r} for personal ones; then there is nothing "
+                "to share"
+            )
+        return cls(module, tuple(name for name in names if name not in own), tuple(own))
+
+    @property
+    def size(self) -> int:
+        """How many numbers the generated parameters are, D."""
+        return sum(prod(shape) for shape in self._shapes(self.generated).values())
+
+    @property
+    def personal_size(self) -> int:
+        """How many numbers the personal parameters are."""
+        return sum(prod(shape) for shape in self._shapes(self.personal).values())
+
+    def __call__(self, flat: Tensor, own: Tensor, inputs: Tensor) -> Tensor:
+        """Return what the model says of inputs (n, …), with generated parameters (D,) and personal ones."""
+        parameters = {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
+        outputs: Tensor = functional_call(self.module, parameters, (inputs,))
+        return outputs
+
+    def initial(self) -> tuple[Tensor, Tensor]:
+        """Return the module's own parameters, generated and personal, as vectors."""
+        parameters = dict(self.module.named_parameters())
+
+        def flattened(names: tuple[str, ...]) -> Tensor:
+            parts = [parameters[name].detach().reshape(-1) for name in names]
+            return torch.cat(parts) if parts else torch.zeros(0)
+
+        return flattened(self.generated), flattened(self.personal)
+
+    def state(self, flat: Tensor, own: Tensor) -> dict[str, Tensor]:
+        """Return parameters by name, as torch keeps them."""
+        return {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
+
+    def _shapes(self, names: tuple[str, ...]) -> dict[str, torch.Size]:
+        parameters = dict(self.module.named_parameters())
+        return {name: parameters[name].shape for name in names}
+
+    def _unflattened(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
+        shapes = self._shapes(names)
+        parts = torch.split(flat, [prod(shape) for shape in shapes.values()])
+        return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def check_module(module: Any) -> None:
+    """Check that a module can have its parameters given from outside."""
+    if not isinstance(module, nn.Module):
+        raise InputError(f"the model must be a torch.nn.Module, not {type(module).__name__}")
+    parameters = dict(module.named_parameters())
+    if not parameters:
+        raise InputError("the model has no parameters; there is nothing to train")
+    for name, parameter in parameters.items():
+        if not parameter.is_floating_point():
+            raise InputError(f"the parameter {name!r} of the model has the type {parameter.dtype}; only floats can be trained")
+    for name, part in module.named_modules():
+        if isinstance(part, _KEEPS_STATISTICS) and part.track_running_stats:
+            raise InputError(
+                f"the part {name!r} of the model keeps running statistics of batches, which belong to no single client's "
+                "model; use GroupNorm or LayerNorm, or track_running_stats=False"
+            )
+
+
+def multilayer(inputs: int, outputs: int, width: int, depth: int) -> nn.Module:
+    """Return a perceptron with `depth` hidden layers of `width`; none is a linear model.
+
+    >>> [tuple(each.shape) for each in multilayer(3, 1, width=8, depth=1).parameters()]
+    [(8, 3), (8,), (1, 8), (1,)]
+    """
+    layers: list[nn.Module] = []
+    for _ in range(depth):
+        layers += [nn.Linear(inputs, width), nn.SiLU()]
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+def _list(names: list[str]) -> str:
+    few = 6
+    return ", ".join(names[:few]) + (" …" if len(names) > few else "")

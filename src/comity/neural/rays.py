@@ -1,0 +1,40 @@
+"""Rays: random shares of the clients on the simplex, for which a hypernetwork is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from comity.simplex import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Rays:
+    """How rays are drawn: Dirichlet with `alpha`, on everybody or, this `sparse` share of the time, on a few.
+
+    The search ends on faces of the simplex, which a Dirichlet distribution all but never meets, so that some rays are
+    drawn there: on one client or more, up to `most`. With more clients than `most`, one ray in ten is on everybody, and
+    a step of training asks few clients.
+
+    >>> Rays(most=2, sparse=1.0).draw(clients=4, count=3, seed=0, step=0).round(2)
+    array([[0.  , 0.  , 0.  , 1.  ],
+           [0.  , 0.11, 0.89, 0.  ],
+           [0.  , 1.  , 0.  , 0.  ]])
+    """
+
+    alpha: float = 1.0
+    sparse: float = 0.5
+    most: int = 12
+
+    def draw(self, clients: int, count: int, seed: int, step: int) -> Floats:
+        """Return rays (count, clients); the seed and the step determine them."""
+        generator = np.random.default_rng([seed, step])
+        drawn = generator.dirichlet(np.full(clients, self.alpha), count)
+        sparse = self.sparse if clients <= self.most else max(self.sparse, 0.9)
+        few = generator.random(count) < sparse
+        sizes = generator.integers(1, min(clients, self.most) + 1, count)
+        order = generator.random((count, clients)).argsort(axis=1)
+        inside = np.where(few[:, None], order < sizes[:, None], True)
+        shares = np.where(inside, np.maximum(drawn, 1e-12), 0.0)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
