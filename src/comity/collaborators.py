@@ -22,6 +22,7 @@ _SMALL = 1e-2
 _MANY = 12
 _HALVES = 2
 _SIGNIFICANT = 2.0  # standard errors
+_NOTHING = 1e-9  # a loss, in units of the target's variance or of log loss, that may be rounding
 _SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
 
 
@@ -167,16 +168,16 @@ class Search:
         ahead = [descend(leaning, start, face, self.steps // _SHORT, self.bounds(trials)) for start in starts]
         return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps, self.bounds(trials)))
 
-    def continued(self, trials: Trials, start: Points, face: Booleans) -> Points:
-        """Return the best point met on the way downhill from a start."""
-        return descend(trials, start, face, self.steps, self.bounds(trials))
-
-    def confined(self, trials: Trials, found: Points, face: Booleans) -> Points:
+    def confined(self, trials: Trials, found: Points, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point met on a face, going on from what was found on a larger one: quicker than `best`."""
         weights = _confined(found.weights, face, trials.target)
         bounds = self.bounds(trials)
         start = _with_best_of(trials, weights, _within(found.log_penalty[:, None] + _NEAR, bounds))
-        return descend(trials, start, face, self.steps // 4, bounds)
+        leaning: Trials | Leaning = trials
+        if strength:
+            ends = [self.with_best_penalty(trials, end).losses for end in (_alone(trials, face), _pooled(face))]
+            leaning = _leaning(trials, face, strength, *ends)
+        return _judged(trials, descend(leaning, start, face, self.steps // 4, bounds))
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
@@ -257,7 +258,7 @@ class Search:
         gain = losses[alone, everybody] - losses[taken, everybody]
         error = trials.standard_error(models[taken, everybody], models[alone, everybody])
         needed = self.standard_errors_to_join * error
-        joins = gain > needed
+        joins = gain > np.maximum(needed, _NOTHING)
         stages: Integers = np.where(joins, taken, alone)
         return stages, np.where(joins, forgiven, forgiven + needed)
 

@@ -162,14 +162,19 @@ def best_on(
 
 
 def confined_on(
-    front: QuadraticFront, found: Points, asked: Sequence[tuple[int, NDArray[np.bool_]]], search: Search
+    front: QuadraticFront,
+    found: Points,
+    asked: Sequence[tuple[int, NDArray[np.bool_]]],
+    search: Search,
+    strength: float,
 ) -> Points:
     """Return the best points of clients on faces of their own, going on from what was found on larger ones."""
     target = np.array([i for i, _ in asked])
     parts = []
     for batch in front.batches(target.size):
         face = np.stack([face for _, face in asked[batch]])
-        parts.append(search.confined(front.trials(target[batch]), found.some(np.arange(target.size)[batch]), face))
+        there = found.some(np.arange(target.size)[batch])
+        parts.append(search.confined(front.trials(target[batch]), there, face, strength))
     return Points.joined(parts)
 
 

@@ -62,7 +62,7 @@ class Client:
         if len(self.rows) < self.policy.least_rows:
             raise RefusedError(
                 f"client {self.name!r} has {len(self.rows)} rows and answers nothing about fewer than "
-                f"{self.policy.least_rows}; leave it out, or ask it to lower its minimum"
+                f"{self.policy.least_rows}; leave it out (--without), or ask it to lower its minimum"
             )
         given = ANSWERS[kind](self._rows, question)
         self.log.append(Given(kind, len(self.rows), pack(given).size))
