@@ -7,9 +7,11 @@ within some standard errors of the best. All of it speaks to a front through `Tr
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,7 @@ _NEAR = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one, when a 
 _SMALL = 1e-2
 _MANY = 12
 _SIGNIFICANT = 2.0  # standard errors
+_NOTHING = 1e-9  # a loss, in units of the target's variance or of log loss, that may be rounding
 _SHORT = 8  # this part of the steps does to tell starts apart, and when a set has shrunk: weights are nearly right then
 
 
@@ -108,6 +111,18 @@ class Search:
     clip_rule: ClipRule | None = None
     penalty: float | None = None
 
+    def to_json(self) -> str:
+        """Return how to search, as JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Search:
+        """Return the search that was written as JSON."""
+        told: dict[str, Any] = json.loads(text)
+        told |= {name: tuple(told[name]) for name in ("penalties", "strengths")}
+        told["clip_rule"] = None if told["clip_rule"] is None else ClipRule(**told["clip_rule"])
+        return cls(**told)
+
     def bounds(self, trials: Trials) -> Bounds:
         """Return between which logarithms penalties are looked for."""
         return trials.bounds if self.penalty is None else (float(np.log(self.penalty)),) * 2
@@ -171,16 +186,16 @@ class Search:
         ahead = [descend(leaning, start, face, self.steps // _SHORT, self.bounds(trials)) for start in starts]
         return _judged(trials, descend(leaning, reduce(Points.better_of, ahead), face, self.steps, self.bounds(trials)))
 
-    def continued(self, trials: Trials, start: Points, face: Booleans) -> Points:
-        """Return the best point met on the way downhill from a start."""
-        return descend(trials, start, face, self.steps, self.bounds(trials))
-
-    def confined(self, trials: Trials, found: Points, face: Booleans) -> Points:
+    def confined(self, trials: Trials, found: Points, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point met on a face, going on from what was found on a larger one: quicker than `best`."""
         weights = _confined(found.weights, face, trials.target)
         bounds = self.bounds(trials)
         start = _with_best_of(trials, weights, _within(found.log_penalty[:, None] + _NEAR, bounds))
-        return descend(trials, start, face, self.steps // 4, bounds)
+        leaning: Trials | Leaning = trials
+        if strength:
+            ends = [self.with_best_penalty(trials, end).losses for end in (_alone(trials, face), _pooled(face))]
+            leaning = _leaning(trials, face, strength, *ends)
+        return _judged(trials, descend(leaning, start, face, self.steps // 4, bounds))
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights with the penalty of the grid that gives the smallest loss."""
@@ -261,7 +276,7 @@ class Search:
         gain = losses[alone, everybody] - losses[taken, everybody]
         error = trials.standard_error(outcomes[taken, everybody], outcomes[alone, everybody])
         needed = self.standard_errors_to_join * error
-        joins = gain > needed
+        joins = gain > np.maximum(needed, _NOTHING)
         stages: Integers = np.where(joins, taken, alone)
         return stages, np.where(joins, forgiven, forgiven + needed)
 

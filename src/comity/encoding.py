@@ -15,6 +15,7 @@ from comity.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema, T
 
 Floats = NDArray[np.float64]
 _A_PAIR = 2
+_WITH_COMMA = r"\s*[+-]?\d+,\d+\s*"
 _MOST_NUMBERS_AMONG_TEXT = 20  # with more of them, a column of numbers has some text by mistake
 
 
@@ -42,6 +43,7 @@ def _summarise(name: str, values: pd.Series, most_numbers: int, most_texts: int)
             summary,
             kind="mixed" if mixed else "text",
             levels=_levels(present) if told else None,
+            commas=bool(texts.str.fullmatch(_WITH_COMMA).any() and (readable | texts.str.fullmatch(_WITH_COMMA)).all()),
         )
     finite = numbers[np.isfinite(numbers)]
     with np.errstate(over="ignore"):  # what is too large to compute with is said when a schema is agreed

@@ -36,5 +36,9 @@ class RefusedError(ComityError):
     """A client refuses a question: its policy forbids it."""
 
 
+class TrainingError(ComityError, ArithmeticError):
+    """A training cannot go on: a loss is not a number."""
+
+
 class ComityWarning(UserWarning):
     """Something had to be decided that the user may want to know, such as a column that was left out."""

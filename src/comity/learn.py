@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
@@ -31,6 +32,7 @@ from comity.searching import OnFront
 from comity.simplex import Booleans, Floats
 from comity.study import Study
 
+_HARDLY = 0.5  # of the parts judge, and it is worth a warning
 _MANY = 50  # clients: with fewer, arrays are so small that threads would only wait for each other
 
 
@@ -77,21 +79,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         game, certificate = prove(OnFront(fronts[0], search), decisions[0])
     models, penalties = fit.models(fronts[: 1 + split.judges], decisions[: 1 + split.judges])
     say("evaluating", 0, 1)
-    joined = np.stack([_sharing(decision) for decision in decisions[: 1 + split.judges]])
-    # A client that stays alone in the end is alone in every view: that is what it gets. What one gains that does not is
-    # judged where it did so without the rows that judge; where it stayed alone there is nothing to judge, and if that
-    # is everywhere, nothing can be said.
-    for kind in (1, 2):
-        lonely = ~joined[0, kind]
-        models[kind][:, lonely], penalties[kind][:, lonely] = models[0][:, lonely], penalties[0][:, lonely]
-    counted = joined[1:] | ~joined[0]
-    # Who has in its coalition all that it wanted has one model, and one figure.
-    same = (decisions[0].sets == decisions[0].wishes).all(axis=1) & joined[0, 1]
-    models[2][:, same], penalties[2][:, same], counted[:, 2, same] = (
-        models[1][:, same],
-        penalties[1][:, same],
-        (counted[:, 1, same]),
-    )
+    joined, counted = _share_models(decisions[: 1 + split.judges], models, penalties)
     questions = {
         client: Evaluate(
             schema.to_json(),
@@ -115,7 +103,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         evaluations=federation.ask(questions),
         resampled=tuple(decisions[1 + split.judges :]),
         left_out=agreement.left_out,
-        warnings=agreement.warnings,
+        warnings=(*agreement.warnings, *_hardly_judged(clients, rows, joined[1], counted[:, 1])),
     )
 
 
@@ -159,11 +147,42 @@ def _decide_all(
     return decisions
 
 
+def _share_models(decisions: list[Decision], models: Floats, penalties: Floats) -> tuple[Booleans, Booleans]:
+    """Give a client one model where it has one, in `models` (3, V, N, d) and `penalties` (3, V, N) of V views.
+
+    Return who shares a model in the end (3, N), and which views judge which kind of model (V - 1, 3, N). A client that
+    stays alone in the end is alone in every view: that is what it gets. What one gains that does not is judged where it
+    joined without the rows that judge; where it stayed alone there is nothing to judge, and if that is everywhere,
+    nothing can be said. Who has in its coalition all that it wanted has one model, and one figure.
+    """
+    joined = np.stack([_sharing(decision) for decision in decisions])
+    for kind in (1, 2):
+        lonely = ~joined[0, kind]
+        models[kind][:, lonely], penalties[kind][:, lonely] = models[0][:, lonely], penalties[0][:, lonely]
+    counted = joined[1:] | ~joined[0]
+    same = (decisions[0].sets == decisions[0].wishes).all(axis=1) & joined[0, 1]
+    models[2][:, same], penalties[2][:, same] = models[1][:, same], penalties[1][:, same]
+    counted[:, 2, same] = counted[:, 1, same]
+    return joined[0], counted
+
+
 def _sharing(decision: Decision) -> Booleans:
     """Return for each kind of model which clients share one (3, N)."""
     together = [len(decision.equilibrium.coalition_of(client)) > 1 for client in decision.clients]
     wanting = decision.wishes.sum(axis=1) > 1
     return np.stack([np.zeros_like(wanting), np.array(together), wanting])
+
+
+def _hardly_judged(
+    clients: tuple[str, ...], rows: dict[str, int], joined: Booleans, counted: Booleans
+) -> Iterator[str]:
+    """Say who joined (N,) but would not have without most of the parts (J, N) that should judge what it gains."""
+    for client, joins, share in zip(clients, joined, counted.mean(axis=0), strict=True):
+        if joins and 0 < share < _HARDLY:  # nothing at all shows in its figures
+            yield (
+                f"client {client!r} would stay alone without some of its rows: what it gains is judged on "
+                f"{share * rows[client]:.0f} of {rows[client]}, and may be nothing"
+            )
 
 
 class _StoppedError(Exception):
@@ -180,7 +199,7 @@ def agree_on(federation: Federation, study: Study) -> tuple[dict[str, int], Agre
         for client, answer in answers.items()
     }
     task = study.task or (METRICS[study.metric].task if study.metric else None)
-    agreement = agree(told, study.target, task=task, exclude=study.exclude)
+    agreement = agree(told, study.target, task=task, exclude=study.exclude, keep=study.keep)
     metric = study.metric or DEFAULT[agreement.schema.target.task]
     return {client: answer.rows for client, answer in answers.items()}, agreement, metric
 

@@ -20,7 +20,8 @@ class Metric:
 
     ``measure(predictions, target, counts)`` takes values (n,) for a number, probabilities (n, C) for classes, and a
     matrix of counts (B, n): how often each row stands in each of B samples. It returns B values. A root is corrected
-    (`corrected`) under the root.
+    (`corrected`) under the root. ``measure_within(predictions, target, counts, parts)`` is for predictions of several
+    models, one for each of the parts (n,): a metric that compares rows with each other compares those of one part.
     """
 
     task: Literal["regression", "classes"]
@@ -29,6 +30,13 @@ class Metric:
     least: float = -np.inf
     most: float = np.inf
     is_root: bool = False
+    compares_rows: bool = False
+
+    def measure_within(self, predictions: Floats, target: Floats, counts: Floats, parts: NDArray[np.intp]) -> Floats:
+        """Return the metric (B,) of predictions by several models, each of one part of the rows (n,)."""
+        if not self.compares_rows:
+            return self.measure(predictions, target, counts)
+        return _auc(predictions, target, counts, parts)
 
     def corrected(self, held_out: float, whole: float, parts: Floats) -> float:
         """Return what the model of all rows would have on new rows.
@@ -51,19 +59,34 @@ def _log_loss(predictions: Floats, target: Floats, counts: Floats) -> Floats:
     return _mean(-np.log(np.maximum(given, _LEAST_PROBABILITY)), counts)
 
 
-def _auc(predictions: Floats, target: Floats, counts: Floats) -> Floats:
+def _auc(predictions: Floats, target: Floats, counts: Floats, parts: NDArray[np.intp] | None = None) -> Floats:
     """Return the area under the curve; of more than two classes, the mean over each against the others that occurs."""
     classes = predictions.shape[1]
     if classes == 2:
-        return _auc_of_pair(predictions[:, 1], target == 1, counts)
-    each = np.stack([_auc_of_pair(predictions[:, one], target == one, counts) for one in range(classes)])
+        return _auc_of_pair(predictions[:, 1], target == 1, counts, parts)
+    each = np.stack([_auc_of_pair(predictions[:, one], target == one, counts, parts) for one in range(classes)])
     known = ~np.isnan(each)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(known, each, 0.0).sum(axis=0) / known.sum(axis=0))
 
 
-def _auc_of_pair(scores: Floats, positive: NDArray[np.bool_], counts: Floats) -> Floats:
-    """Return the probability that a positive row scores above a negative one, equal scores counting half."""
+def _auc_of_pair(scores: Floats, positive: NDArray[np.bool_], counts: Floats, parts: NDArray[np.intp] | None) -> Floats:
+    """Return the probability that a positive row scores above a negative one of its part, equal scores counting half.
+
+    Scores of models that were trained without different rows cannot be compared: a part that holds a rare positive has
+    a model that thinks positives rarer still.
+    """
+    places = [np.arange(scores.size)] if parts is None else [np.flatnonzero(parts == part) for part in np.unique(parts)]
+    wins, pairs = np.zeros(len(counts)), np.zeros(len(counts))
+    for here in places:
+        won, of = _pairs_won(scores[here], positive[here], counts[:, here])
+        wins, pairs = wins + won, pairs + of
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(pairs > 0, wins / pairs, np.nan))
+
+
+def _pairs_won(scores: Floats, positive: NDArray[np.bool_], counts: Floats) -> tuple[Floats, Floats]:
+    """Return how many pairs of a positive and a negative row are in the right order, and how many there are (B,)."""
     order = np.argsort(scores, kind="stable")
     groups = np.unique(scores[order], return_inverse=True)[1]
     hits = counts[:, order] * positive[order]
@@ -71,9 +94,7 @@ def _auc_of_pair(scores: Floats, positive: NDArray[np.bool_], counts: Floats) ->
     starts = np.searchsorted(groups, np.arange(groups[-1] + 1))
     hits, misses = (np.add.reduceat(each, starts, axis=1) for each in (hits, misses))
     below = np.cumsum(misses, axis=1) - misses / 2
-    pairs = hits.sum(axis=1) * misses.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(pairs > 0, (hits * below).sum(axis=1) / pairs, np.nan))
+    return (hits * below).sum(axis=1), hits.sum(axis=1) * misses.sum(axis=1)
 
 
 def _rmse(predictions: Floats, target: Floats, counts: Floats) -> Floats:
@@ -93,7 +114,7 @@ def _mean(values: Floats, counts: Floats) -> Floats:
 
 
 METRICS: dict[str, Metric] = {
-    "auc": Metric("classes", True, _auc, 0.0, 1.0),
+    "auc": Metric("classes", True, _auc, 0.0, 1.0, compares_rows=True),
     "accuracy": Metric("classes", True, _accuracy, 0.0, 1.0),
     "log-loss": Metric("classes", False, _log_loss, 0.0),
     "rmse": Metric("regression", False, _rmse, 0.0, is_root=True),

@@ -1,7 +1,8 @@
 """The proof of a decision: every utility that the certificate asks for is measured by the search, on its own face.
 
-The utility of a client with a coalition is the best cross-fitted loss on that face of the simplex, with a minus. A
-larger face holds the smaller ones, so what was found on one of them counts too. Estimates have errors: a gain within
+The utility of a client with a coalition is the cross-fitted loss, with a minus, that the same search finds on that face
+of the simplex: what the coalition would get if it did as all do. A larger face holds the smaller ones, so what was
+found on one of them counts too. Estimates have errors: a gain within
 so many standard errors as a client needs to join counts as none, and so does what the search forgave when it took the
 smallest set that is nearly as good; no loss is forgiven.
 """
@@ -29,7 +30,7 @@ def prove(searching: Searching, decision: Decision) -> tuple[Game, Certificate]:
     position = {client: place for place, client in enumerate(decision.clients)}
     wanted, needed = _expected(decision), searching.search.standard_errors_to_join
     while True:  # once or twice; the more ties, the more sets are asked for
-        measured += _measure(searching, sorted(wanted, key=_order), measured)
+        measured += _measure(searching, sorted(wanted, key=_order), measured, decision.strength)
         game = as_game(decision.clients, measured)
         errors = np.maximum(decision.tolerance, needed * _errors(searching, decision, measured))
         forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
@@ -73,12 +74,15 @@ def _expected(decision: Decision) -> set[Asked]:
     return expected
 
 
-def _measure(searching: Searching, wanted: Sequence[Asked], known: Sequence[Measured]) -> list[Measured]:
-    """Measure clients on faces; where a smaller face did better, the search goes on from what was found there."""
-    done = {(each.client, each.members) for each in known}
-    best: dict[int, list[Measured]] = {}
+def _measure(
+    searching: Searching, wanted: Sequence[Asked], known: Sequence[Measured], strength: float
+) -> list[Measured]:
+    """Measure clients on faces, as the search that decided would."""
+    best: dict[int, Measured] = {}
     for each in known:
-        best.setdefault(each.client, []).append(each)
+        if each.client not in best or each.loss < best[each.client].loss:
+            best[each.client] = each
+    done = {(each.client, each.members) for each in known}
     asked = [each for each in wanted if each not in done]
     if not asked:
         return []
@@ -86,28 +90,11 @@ def _measure(searching: Searching, wanted: Sequence[Asked], known: Sequence[Meas
     faces = np.zeros((len(asked), searching.clients), np.bool_)
     for row, (_, members) in enumerate(asked):
         faces[row, list(members)] = True
-    if len(asked) <= _FEW or not all(i in best for i, _ in asked):
-        found = searching.best(target, faces)
+    if len(asked) <= _FEW:
+        found = searching.best(target, faces, strength)
     else:  # to begin from every start would take longer than the decision did
-        found = searching.confined(target, faces, _points([min(best[i], key=_loss) for i, _ in asked]))
-    results: list[Measured] = []
-    behind: list[tuple[int, Measured]] = []
-    for place, (i, members) in enumerate(asked):
-        here = Measured.at(i, members, found, place)
-        inside = [each for each in best.setdefault(i, []) if each.members <= members]
-        leader = min(inside, key=lambda each: each.loss, default=here)
-        results.append(here)
-        best[i].append(here)
-        if leader.loss < here.loss:
-            behind.append((place, leader))
-    if behind:
-        places = np.array([place for place, _ in behind])
-        start = _points([leader for _, leader in behind])
-        again = searching.continued(target[places], faces[places], start)
-        for row, place in enumerate(places.tolist()):
-            i, members = asked[place]
-            results[place] = Measured.at(i, members, again, row)
-    return results
+        found = searching.confined(target, faces, _points([best[i] for i, _ in asked]), strength)
+    return [Measured.at(i, members, found, place) for place, (i, members) in enumerate(asked)]
 
 
 def _errors(searching: Searching, decision: Decision, measured: Sequence[Measured]) -> Floats:
@@ -134,10 +121,6 @@ def _points(measured: Sequence[Measured]) -> Points:
         np.array([each.log_penalty for each in measured]),
         np.array([each.loss for each in measured]),
     )
-
-
-def _loss(measured: Measured) -> float:
-    return measured.loss
 
 
 def _order(wanted: Asked) -> tuple[int, int, list[int]]:

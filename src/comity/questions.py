@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from comity.core import InputError
 
 Floats = NDArray[np.float64]
+Tensors = NDArray[Any]  # parameters of networks, of 32 or 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,138 @@ class Evaluation:
     gain_errors: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Gradients:
+    """What are your mean loss and its gradient at these models, on the rows of a step? `GradientsAnswer`.
+
+    ``parameters`` (M, D), each of the network (fold) of that number (M,). ``shares`` (M,) say how much you count in
+    each: with them you train what is personal to you, at the `rate`.
+    """
+
+    recipe: str
+    parameters: Tensors
+    networks: Floats
+    shares: Floats
+    step: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class GradientsAnswer:
+    """Mean ``losses`` (M,) on the rows of a step, and their ``gradients`` (M, D)."""
+
+    losses: Floats
+    gradients: Tensors
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSteps:
+    """Where do these hypernetworks go in so many steps on your rows alone? Answered by a `LocalStepsAnswer`.
+
+    ``parameters`` (K, P) of the `network` (JSON), ``rays`` (S, R, N) for S steps; you are number `own` of N clients.
+    """
+
+    recipe: str
+    network: str
+    parameters: Tensors
+    rays: Floats
+    own: int
+    step: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStepsAnswer:
+    """The sum of S gradients (K, P), which is how far the parameters went, and mean ``losses`` (S, K, R)."""
+
+    change: Tensors
+    losses: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLosses:
+    """What do these models lose on the rows that you hold out to choose by? Answered by a `HeldLossesAnswer`.
+
+    ``parameters`` (M, D), each of the network (fold) of that number (M,).
+    """
+
+    recipe: str
+    parameters: Tensors
+    networks: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLossesAnswer:
+    """Mean ``losses`` (M,)."""
+
+    losses: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class TrainAlone:
+    """What is your model by yourself, trained from this one (D,) in so many steps? Answered by a `TrainAloneAnswer`."""
+
+    recipe: str
+    parameters: Tensors
+    steps: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainAloneAnswer:
+    """The model (D,), and its mean ``loss`` (1,) on rows held out from it."""
+
+    parameters: Tensors
+    loss: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFront:
+    """What do you choose on this front? You search by yourself, on the rows that you hold out. Answered by `Found`.
+
+    ``parameters`` (K, P) of the `network` (JSON) are the front; ``counts`` (N,) turn weights into shares; you are
+    number `own`, and lose `alone` by yourself. `task` is ``choose`` or ``best`` on faces (P, N); ``confined`` to them
+    from ``start`` (P, N); or ``errors`` between ``start`` and ``other`` (P, N). `search` (JSON) and `strength` say how.
+    """
+
+    recipe: str
+    network: str
+    parameters: Tensors
+    counts: Floats
+    own: int
+    alone: float
+    task: str
+    search: str
+    strength: float
+    faces: Floats
+    start: Floats
+    other: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found on P faces: the set chosen, the best point and the client alone.
+
+    ``sets`` (P, N) as ones and zeros, ``weights`` (3, P, N), ``losses`` (3, P), ``tolerance`` (P,) and ``errors`` (P,);
+    what was not asked for is zero.
+    """
+
+    sets: Floats
+    weights: Floats
+    losses: Floats
+    tolerance: Floats
+    errors: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeModels:
+    """How well do these models (M, D) do on the rows that you keep to judge, by this metric? An `Evaluation`."""
+
+    recipe: str
+    metric: str
+    parameters: Tensors
+
+
 QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "describe": (Describe, Description),
     "moments": (Moments, MomentsAnswer),
@@ -209,8 +342,20 @@ QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "slopes": (Slopes, SlopesAnswer),
     "fit-alone": (FitAlone, FitAloneAnswer),
     "evaluate": (Evaluate, Evaluation),
+    "gradients": (Gradients, GradientsAnswer),
+    "local-steps": (LocalSteps, LocalStepsAnswer),
+    "held-losses": (HeldLosses, HeldLossesAnswer),
+    "train-alone": (TrainAlone, TrainAloneAnswer),
+    "search-front": (SearchFront, Found),
+    "judge-models": (JudgeModels, Evaluation),
 }
 RECORDS: dict[str, type[Any]] = {record.__name__: record for pair in QUESTIONS.values() for record in pair}
+
+
+_ARRAYS: dict[Any, tuple[np.dtype[Any], ...]] = {
+    "Floats": (np.dtype(np.float64),),
+    "Tensors": (np.dtype(np.float32), np.dtype(np.float64)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +404,11 @@ def unpack(packed: Packed) -> Any:
         )
     for field in fields(record):
         is_array = isinstance(values[field.name], np.ndarray)
-        if is_array != (field.type == "Floats"):
+        if is_array != (field.type in _ARRAYS):
             raise InputError(f"{field.name!r} of a {packed.kind} should be {field.type}")
-        if is_array and values[field.name].dtype != np.float64:
-            raise InputError(f"{field.name!r} of a {packed.kind} should hold float64, not {values[field.name].dtype}")
+        if is_array and values[field.name].dtype not in _ARRAYS[field.type]:
+            expected = " or ".join(map(str, _ARRAYS[field.type]))
+            raise InputError(
+                f"{field.name!r} of a {packed.kind} should hold {expected}, not {values[field.name].dtype}"
+            )
     return record(**values)

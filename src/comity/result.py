@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from comity.core import BenefitGraph, Coalition, Game, unknown_client
 from comity.equilibrium import replay_peels
 from comity.errors import ChangedError, ComityError, ComityWarning, InputError
 from comity.figures import KINDS, Confidence, Contribution, Standing
-from comity.metrics import METRICS
+from comity.metrics import METRICS, Metric
 from comity.peels import Equilibrium
 from comity.questions import Split
 from comity.schema import Schema
@@ -101,7 +102,7 @@ class Result:
         return {
             "comity": _version(),
             "format": FORMAT,
-            "study": {**asdict(self.study), "exclude": list(self.study.exclude)},
+            "study": self.study.to_dict(),
             "metric": self.metric,
             "split": asdict(self.split),
             "schema": json.loads(self.schema.to_json()),
@@ -197,26 +198,46 @@ def _disagreement(result: Result) -> str | None:
     """Return in words what in a result does not go together, if anything."""
     if result.graph != result.equilibrium.peels[0].graph:
         return "the graph is not that of the first wishes"
+    if METRICS[result.metric].task != result.schema.target.task:
+        return f"the metric {result.metric!r} is not for the target"
+    if set(result.certificate.forgiven) != set(result.clients):
+        return "what the proof forgives is not said of each client"
+    if set(result.traffic) != {"rounds", "sent", "received"}:
+        return "the traffic is not rounds, bytes sent and bytes received"
     if tuple(result.utilities) != result.clients:
         return "the utilities are not those of the clients"
     for client, standing in result.utilities.items():
-        for figure, gain in ((standing.coalition, standing.gain), (standing.best, standing.gain_at_best)):
-            metric = METRICS[result.metric]
-            expected = min(max(standing.alone.value + gain.value, metric.least), metric.most)
-            if abs(figure.value - expected) > _ROUNDING * max(1.0, abs(expected)):
-                return f"the gains of {client!r} are not what its figures differ by"
-            if min(figure.error, gain.error, standing.alone.error) < 0 or standing.rows < 1:
-                return f"the figures of {client!r} cannot be"
+        if wrong := _wrong_with(standing, METRICS[result.metric]):
+            return f"{wrong} of {client!r}"
     for kind in KINDS:
         weights, models = result.weights[kind], result.models[kind]
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1):
             return f"the weights of the models {kind!r} are not shares of a whole"
-        if models.shape[0] != len(result.clients) or not np.isfinite(models).all():
+        if not (result.penalties[kind] > 0).all():
+            return f"the penalties of the models {kind!r} are not positive"
+        outputs = len(result.schema.target.classes) if len(result.schema.target.classes) > 2 else 1
+        size = (len(result.schema.features) + 1) * outputs
+        if models.shape != (len(result.clients), size) or not np.isfinite(models).all():
             return f"the models {kind!r} are not one for each client"
+    if not np.array_equal(result.weights["alone"], np.eye(len(result.clients))):
+        return "the models 'alone' have weights on others"
     for place, client in enumerate(result.clients):
         home = result.equilibrium.coalition_of(client)
         if any(result.clients[j] not in home for j in np.flatnonzero(result.weights["coalition"][place])):
             return f"the model of {client!r} in its coalition has weights on others"
+    return None
+
+
+def _wrong_with(standing: Standing, metric: Metric) -> str | None:
+    """Return in words what in a client's figures does not go together, if anything."""
+    for figure, gain in ((standing.coalition, standing.gain), (standing.best, standing.gain_at_best)):
+        expected = min(max(standing.alone.value + gain.value, metric.least), metric.most)
+        if math.isnan(figure.value) != math.isnan(expected):
+            return "what cannot be said"
+        if abs(figure.value - expected) > _ROUNDING * max(1.0, abs(expected)):
+            return "a gain that is not what figures differ by"
+        if min(figure.error, gain.error, standing.alone.error) < 0 or standing.rows < 1:
+            return "the figures, which cannot be,"
     return None
 
 

@@ -31,7 +31,7 @@ class ColumnSummary:
     `kind` is what its values are, ``mixed`` if some are numbers and some text; `present` and `missing` count them;
     `distinct` counts different ones; `whole` says that all are whole numbers; `infinite` counts infinities, `mean`
     and `squares` (sum of squares about it) are those of the finite numbers; `levels` counts each different value, as
-    far as they are few enough to be told.
+    far as they are few enough to be told; `commas` says that it would be numbers if they had no decimal comma.
     """
 
     name: str
@@ -44,6 +44,7 @@ class ColumnSummary:
     mean: float = 0.0
     squares: float = 0.0
     levels: dict[str, int] | None = None
+    commas: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +135,17 @@ def agree(
     *,
     task: Task | None = None,
     exclude: tuple[str, ...] = (),
+    keep: tuple[str, ...] = (),
 ) -> Agreement:
     """Agree on a schema from every client's summary of its columns.
 
-    `task` overrules what the target looks like; `exclude` names columns to leave out.
+    `task` overrules what the target looks like; `exclude` names columns to leave out, `keep` such as are not to be
+    taken for identifiers.
     """
     clients = list(summaries)
     names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
     known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
-    for name in (target, *exclude):
+    for name in (target, *exclude, *keep):
         if name not in names:
             raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
     _check_not_empty(known, {target, *exclude})
@@ -156,7 +159,7 @@ def agree(
                 f"column {name!r} is missing at client {without[0]!r}, but {clients[0]!r} or another has it; "
                 f"add it, or leave it out with --exclude {name!r}"
             )
-        column = _agree_on(name, {client: known[client][name] for client in clients}, warnings)
+        column = _agree_on(name, {client: known[client][name] for client in clients}, warnings, name in keep)
         if column is not None:
             columns.append(column)
     if not columns:
@@ -196,15 +199,21 @@ def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], apart: Co
 
 
 def _agree_on(
-    name: str, columns: Mapping[str, ColumnSummary], warnings: list[str]
+    name: str, columns: Mapping[str, ColumnSummary], warnings: list[str], keep: bool
 ) -> NumberColumn | CategoryColumn | None:
     """Return what a column becomes, or None if it is of no use, which is said in `warnings`."""
     filled = {client: column for client, column in columns.items() if column.kind != "empty"}
     if not filled:
         warnings.append(f"column {name!r} is empty everywhere and is left out")
         return None
-    if _identifies(filled.values()):
-        warnings.append(f"column {name!r} has as many values as rows, like an identifier, and is left out")
+    for client, column in filled.items():
+        if column.commas:
+            raise InputError(_with_commas("column", name, client))
+    if not keep and _identifies(filled.values()):
+        warnings.append(
+            f"column {name!r} has a different value in every row, like an identifier, and is left out; "
+            f"if it is none, say so with --keep {name!r}"
+        )
         return None
     for client, column in filled.items():
         if column.infinite:
@@ -248,6 +257,10 @@ def _agree_on(
     return NumberColumn(name, mean, scale or 1.0, missing)
 
 
+def _with_commas(what: str, name: str, client: str) -> str:
+    return f"{what} {name!r} has numbers with a decimal comma at client {client!r}; write them with a point, as in 1.5"
+
+
 def _identifies(columns: Collection[ColumnSummary]) -> bool:
     """Tell whether a column looks like an identifier: text or whole numbers, of which no client has one twice."""
     return (
@@ -265,15 +278,14 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
                 f"the target {name!r} is missing in {column.missing} rows of client {client!r}; "
                 "fill them in, or take these rows out"
             )
+        if column.commas:
+            raise InputError(_with_commas("the target", name, client))
         if column.infinite:
             raise InputError(f"the target {name!r} has an infinite value at client {client!r}; mend it")
         if not math.isfinite(column.squares):
             raise InputError(f"the target {name!r} has a value too large to compute with at client {client!r}; mend it")
         if column.kind == "mixed":
-            raise InputError(
-                f"the target {name!r} has numbers and text at client {client!r}, such as one value that is no number; "
-                "mend the text"
-            )
+            raise InputError(f"the target {name!r} has numbers and text at client {client!r}; mend what is no number")
     levels = Counter[str]()
     told = all(column.levels is not None for column in columns.values())
     for column in columns.values():

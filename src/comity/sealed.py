@@ -43,7 +43,7 @@ def seal(document: Mapping[str, Any]) -> str:
     """Return the digest of all that a document says."""
     rest = {key: value for key, value in document.items() if key != "seal"}
     text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def read_sealed(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from comity.core import unknown_client
 from comity.errors import ComityWarning, InputError
 from comity.federation import Federation, InProcess
 from comity.figures import KINDS, Confidence, Figure, Standing
@@ -61,10 +62,16 @@ class Opened:
 def open_source(source: Source | Federation, study: Study) -> Opened:
     """Return the federation of a source."""
     if isinstance(source, Federation):
+        if study.without:
+            raise InputError("clients of a federation cannot be left out here; give a federation without them")
         return Opened(source)
     from comity.tables import read_clients, warnings_about
 
     clients = read_clients(source, study.client, exclude=study.exclude)
+    for name in study.without:
+        if name not in {client.name for client in clients}:
+            raise unknown_client(name, [client.name for client in clients])
+    clients = tuple(client for client in clients if client.name not in study.without)
     return Opened(InProcess(clients), tuple(warnings_about(clients)), study.exclude)
 
 

@@ -6,7 +6,7 @@ import difflib
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -32,12 +32,13 @@ PATHS = ("source", "out")  # what a file may say besides settings
 class Study:
     """What is asked: the target, how models are judged, and how sure one wants to be.
 
-    `task` and `metric` follow from the target unless told. `folds` parts of the rows choose collaborators and
-    penalties, `repeats` times over; `judges` parts judge honestly what was chosen on the rest; both follow from the
-    number of clients unless told. `confidence` is how many standard errors a gain must have to count. `weights` are
-    per sample, or per client as in the paper; `rule` is the smallest set that is nearly as good, or the paper's clipped
-    weights. `resamples` of the rows say how sure each edge is. `client` is the column that says whose a row is, where
-    rows come in one table. `penalty` fixes the ridge penalty of all models instead of letting the folds choose it.
+    `task` and `metric` follow from the target unless told. `exclude` leaves columns out, `keep` keeps one that looks
+    like an identifier, and `without` leaves clients out. `folds` parts of the rows choose collaborators and penalties,
+    `repeats` times over; `judges` parts judge honestly what was chosen on the rest; both follow from the number of
+    clients unless told. `confidence` is how many standard errors a gain must have to count. `weights` are per sample,
+    or per client as in the paper; `rule` is the smallest set that is nearly as good, or the paper's clipped weights.
+    `resamples` of the rows say how sure each edge is. `client` is the column that says whose a row is, where rows come
+    in one table. `penalty` fixes the ridge penalty of all models instead of letting the folds choose it.
 
     >>> Study("died").split(clients=8).judges
     10
@@ -47,6 +48,8 @@ class Study:
     task: Task | None = None
     metric: str | None = None
     exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     folds: int = 5
     repeats: int | None = None
     judges: int | None = None
@@ -83,10 +86,13 @@ class Study:
         client: object = self.client
         if client is not None and (not isinstance(client, str) or not client):
             raise InputError(f"the client is {self.client!r}; it must be the name of a column")
-        exclude: Any = self.exclude
-        if not isinstance(exclude, list | tuple) or not all(isinstance(name, str) for name in exclude):
-            raise InputError(f"exclude is {self.exclude!r}; it must be a list of names of columns")
-        object.__setattr__(self, "exclude", tuple(self.exclude))
+        for setting, of in (("exclude", "columns"), ("keep", "columns"), ("without", "clients")):
+            names: Any = getattr(self, setting)
+            if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+                raise InputError(f"{setting} is {names!r}; it must be a list of names of {of}")
+            object.__setattr__(self, setting, tuple(names))
+        if both := [name for name in self.keep if name in self.exclude]:
+            raise InputError(f"column {both[0]!r} cannot both be kept and excluded")
         if self.target == self.client:
             raise InputError(f"column {self.target!r} cannot both be predicted and say whose a row is")
         for needed in (self.target, self.client):
@@ -121,6 +127,10 @@ class Study:
             clip_rule=ClipRule() if self.rule == "clip" else None,
             penalty=self.penalty,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def check_names(cls, settings: Mapping[str, Any], more: tuple[str, ...] = ()) -> None:

@@ -120,7 +120,7 @@ def _standings(result: Result) -> Section:
             client,
             f"{standing.rows:,}",
             *(_interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
-            _change(gain, places),
+            _change(gain, places) if len(result.weights_of(client)) > 1 else "–",
         )
         for (client, standing), (alone, coalition, best, gain) in zip(result.utilities.items(), figures, strict=True)
     )
@@ -200,13 +200,15 @@ def _proof(result: Result) -> Section:
     notes = tuple(f"note: {note}" for note in certificate.notes)
     witnesses = tuple(map(str, certificate.witnesses[1:]))
     heading = "Proof" if certificate.proved else "Verdict"
-    return Section(f"{heading}, by these losses", lines=(str(certificate), forgiven(result), *witnesses, *notes))
+    return Section(f"{heading}, by these losses", lines=(str(certificate), *forgiven(result), *witnesses, *notes))
 
 
-def forgiven(result: Result) -> str:
+def forgiven(result: Result) -> tuple[str, ...]:
     """Say how large a gain may be and still count as none: a proof that forgave much would prove little."""
     client, amount = max(result.certificate.forgiven.items(), key=lambda item: item[1])
-    return f"a gain within its error counts as none: of {client} at most {amount:.2g}, of the others less"
+    if not amount:
+        return ()
+    return (f"a gain within its error counts as none: of {client} up to {amount:.2g}, of the others no more",)
 
 
 def _traffic(result: Result) -> Section:
@@ -234,9 +236,9 @@ def _interval(figure: Figure, places: int, least: float, most: float) -> str:
 
 
 def _change(figure: Figure, places: int) -> str:
-    """Write a difference with its interval; one that is none at all, since nothing changes, is a dash."""
-    if math.isnan(figure.value) or math.isnan(figure.error) or figure.value == figure.error == 0:
-        return "–"
+    """Write a difference with its interval; what cannot be said is said so."""
+    if math.isnan(figure.value) or math.isnan(figure.error):
+        return "unknown"
     value, low, high = (f"{round(each, places) + 0.0:+.{places}f}" for each in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]"
 

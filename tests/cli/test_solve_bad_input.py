@@ -215,8 +215,8 @@ def test_what_was_decided_is_said(comity: Run, tmp_path: Path) -> None:
     check_warning(
         comity("solve", "table.csv", *ON_NUMBERS, "--out", "run"),
         "column 'pulse' is empty at client 'South'; all its values are taken for missing there",
-        "column 'patient' has as many values as rows, like an identifier, and is left out",
-        "column 'code' has as many values as rows, like an identifier, and is left out",
+        "column 'patient' has a different value in every row, like an identifier, and is left out",
+        "column 'code' has a different value in every row, like an identifier, and is left out",
         "column 'nothing' is empty everywhere and is left out",
         "column 'same' has the same value everywhere and is left out",
         "column 'grade' has numbers and text at clients 'North', 'South', 'West'; it is taken for text",
@@ -226,6 +226,46 @@ def test_what_was_decided_is_said(comity: Run, tmp_path: Path) -> None:
     assert document["left_out"] == ["patient", "code", "nothing", "same", "remark"]
     assert len(document["warnings"]) == 7
     assert comity("predict", "run", "table.csv", "--out", "p.csv").stderr == "", "what was left out is no surprise"
+
+
+def test_what_looks_like_an_identifier_may_be_kept(comity: Run, tmp_path: Path) -> None:
+    frame = numbers()
+    frame["income"] = range(1000, 1000 + len(frame))
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    comity("solve", "table.csv", *ON_NUMBERS, "--keep", "income", "--out", "run")
+    document = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert document["left_out"] == []
+    assert document["study"]["keep"] == ["income"]
+    refused = comity("solve", "table.csv", *ON_NUMBERS, "--keep", "incom")
+    check_refusal(refused, "no column 'incom'", "did you mean 'income'?")
+    both = ("--keep", "income", "--exclude", "income")
+    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, *both), "cannot both be kept and excluded")
+
+
+def test_a_client_may_be_left_out(comity: Run, tmp_path: Path) -> None:
+    numbers().to_csv(tmp_path / "table.csv", index=False)
+    comity("solve", "table.csv", *ON_NUMBERS, "--without", "South", "--out", "run")
+    document = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert list(document["utilities"]) == ["North", "West"]
+    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--without", "Suth"), "Suth")
+
+
+@pytest.mark.parametrize("column", ["dose", "effect"])
+def test_decimal_commas(comity: Run, tmp_path: Path, column: str) -> None:
+    frame = numbers()
+    frame[column] = frame[column].map(lambda number: f"{number:.3f}".replace(".", ","))
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    done = comity("solve", "table.csv", *ON_NUMBERS)
+    check_refusal(done, f"{column!r} has numbers with a decimal comma at client 'North'; write them with a point")
+
+
+def test_a_copy_of_the_target_leaves_nothing_to_gain(comity: Run, tmp_path: Path) -> None:
+    frame = numbers()
+    frame["copy"] = frame["effect"]
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    comity("solve", "table.csv", *ON_NUMBERS, "--out", "run")
+    document = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert document["contributions"] == [], "what rounding gains is nothing"
 
 
 def test_a_client_with_one_class(comity: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from comity.client import Client, Given, Policy
-from comity.client.splits import assign_folds
+from comity.splits import assign_folds
 from comity.encoding import encode, encode_target, summarise
 from comity.errors import InputError, RefusedError, UnknownClientError
 from comity.federation import InProcess
@@ -277,7 +277,7 @@ def test_what_cannot_be_agreed_on_is_said(told: dict, message: str) -> None:
     [
         ([None] * 60, "is empty everywhere"),
         ([7] * 60, "has the same value everywhere"),
-        (list(range(1000, 1060)), "has as many values as rows, like an identifier"),
+        (list(range(1000, 1060)), "has a different value in every row, like an identifier"),
         ([f"id{number}" for number in range(60)], "like an identifier"),
         ([f"word{number % 25}" for number in range(60)], "too many different values"),
     ],

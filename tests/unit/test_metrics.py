@@ -59,3 +59,15 @@ def test_the_correction_gives_back_what_fewer_rows_lost() -> None:
     assert METRICS["accuracy"].corrected(0.99, 0.9, np.array([0.8])) == 1.0
     assert METRICS["rmse"].corrected(5.0, 3.0, np.array([4.0])) == pytest.approx(np.sqrt(25 + 9 - 16))
     assert set(DEFAULT.values()) <= METRICS.keys()
+
+
+def test_the_area_under_the_curve_compares_rows_of_one_part_only() -> None:
+    parts = np.array([0, 0, 0, 1, 1, 1])
+    target = np.array([1, 0, 0, 1, 0, 0])
+    scores = np.array([0.3, 0.1, 0.2, 0.9, 0.7, 0.8])  # right in each part, not across
+    given = np.stack([1 - scores, scores], axis=1)
+    assert METRICS["auc"].measure_within(given, target, ONCE, parts)[0] == 1.0
+    assert METRICS["auc"].measure(given, target, ONCE)[0] < 1.0
+    accuracy = METRICS["accuracy"]
+    assert accuracy.measure_within(given, target, ONCE, parts) == accuracy.measure(given, target, ONCE)
+    assert np.isnan(METRICS["auc"].measure_within(given[:2], np.array([1, 0]), np.ones((1, 2)), np.array([0, 1]))[0])

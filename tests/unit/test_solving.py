@@ -53,7 +53,7 @@ def test_settings_are_checked() -> None:
 
 def test_warnings_are_given_as_such() -> None:
     frame = numbers().assign(patient=range(72))
-    with pytest.warns(ComityWarning, match="column 'patient' has as many values as rows"):
+    with pytest.warns(ComityWarning, match="column 'patient' has a different value in every row"):
         result = comity.solve(frame, client="site", target="effect", **QUICK)
     assert result.left_out == ("patient",)
 

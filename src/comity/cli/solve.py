@@ -35,6 +35,8 @@ Examples:
     help="What people read. Unless told, auc or rmse.",
 )
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="A column to leave out; may be given again.")
+@click.option("--keep", metavar="COLUMN", multiple=True, help="A column that looks like an identifier and is none.")
+@click.option("--without", metavar="CLIENT", multiple=True, help="A client to leave out; may be given again.")
 @click.option("--folds", type=int, metavar="N", help="Parts of the rows that choose (5).")
 @click.option("--repeats", type=int, metavar="N", help="How often they are drawn (4; 2 from 13 clients on, 1 from 25).")
 @click.option(

@@ -36,7 +36,7 @@ def verify(run: str, as_json: bool) -> int:
         certificate = result.certificate
         accepted, why = certificate.proved, str(certificate)
         whole = "the seal is whole; coalitions, contributions and proof follow from the figures"
-        lines = [whole, why, forgiven(result)]
+        lines = [whole, why, *forgiven(result)]
     except ChangedError as error:
         accepted, why = False, str(error)
     if as_json:

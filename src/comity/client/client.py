@@ -14,6 +14,7 @@ from comity.client.judging import evaluate
 from comity.client.moments import expand, moments, slopes
 from comity.client.rows import Rows
 from comity.core import check_name
+from comity.core.optional import require
 from comity.encoding import summarise
 from comity.errors import InputError, RefusedError
 from comity.questions import QUESTIONS, Describe, Description, pack
@@ -62,9 +63,9 @@ class Client:
         if len(self.rows) < self.policy.least_rows:
             raise RefusedError(
                 f"client {self.name!r} has {len(self.rows)} rows and answers nothing about fewer than "
-                f"{self.policy.least_rows}; leave it out, or ask it to lower its minimum"
+                f"{self.policy.least_rows}; leave it out (--without), or ask it to lower its minimum"
             )
-        given = ANSWERS[kind](self._rows, question)
+        given = ANSWERS[kind](self._rows, question) if kind in ANSWERS else _by_learner(self._rows, kind, question)
         self.log.append(Given(kind, len(self.rows), pack(given).size))
         return given
 
@@ -73,6 +74,15 @@ def describe(rows: Rows, question: Describe) -> Description:
     """Answer what the columns are."""
     summaries = summarise(rows.frame, question.target, question.classes, question.most_levels)
     return Description(len(rows.frame), json.dumps([asdict(summary) for summary in summaries], ensure_ascii=False))
+
+
+def _by_learner(rows: Rows, kind: str, question: Any) -> Any:
+    """Answer a question about networks."""
+    require("torch", "to train neural networks")
+    from comity.client.learning import learner_of
+    from comity.neural import answers
+
+    return answers.ANSWERS[kind](learner_of(rows, question.recipe), question)
 
 
 ANSWERS: dict[str, Callable[[Rows, Any], Any]] = {

@@ -6,16 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comity.client.rows import Encoded, Rows
-from comity.client.splits import FOR_ERRORS, generator_for
 from comity.metrics import METRICS, Metric
 from comity.questions import Evaluate, Evaluation, Split
+from comity.splits import FOR_ERRORS, generator_for
 
 Floats = NDArray[np.float64]
 _RESAMPLES = 200
 
 
 def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
-    """Answer how well models do, those of the views on the part that each has not seen."""
+    """Answer how well models do, those of the views on the part that each has not seen.
+
+    Resampled rows show how far the figure varies with the rows that judge; the models would also be others with other
+    rows to train on, which J parts show as much again: the variance is multiplied by 1 + J / (J - 1) (Nadeau and Bengio
+    2003).
+    """
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
     metric = METRICS[question.metric]
     drawn = _resampled(len(here.target), Split.from_json(question.split).seed, rows.owner)
@@ -29,7 +34,9 @@ def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
         gained = kind.spread(counted) - kinds[0].spread(counted)
         errors.append(_deviation(kinds[0].spread(question.counted[0]) + gained))
         gain_errors.append(_deviation(gained))
-    return Evaluation(*map(np.array, (values, errors, gains, gain_errors)))
+    judges = question.counted.shape[1]
+    wider = np.sqrt(1 + judges / (judges - 1))
+    return Evaluation(np.array(values), wider * np.array(errors), np.array(gains), wider * np.array(gain_errors))
 
 
 class _Judged:
@@ -48,14 +55,14 @@ class _Judged:
         """Return the metric where some parts judge, corrected for what models of fewer rows lose; none says nothing."""
         if not counted.any():
             return np.nan
-        held = self.metric.measure(self.held, self.target, counted[self.judge][None])[0]
+        held = self.metric.measure_within(self.held, self.target, counted[self.judge][None], self.judge)[0]
         return self.metric.corrected(float(held), self.whole, self.parts[counted > 0])
 
     def spread(self, counted: Floats) -> Floats:
         """Return the metric in resamples (B,) of the rows that judge."""
         if not counted.any():
             return np.full(len(self.drawn), np.nan)
-        return self.metric.measure(self.held, self.target, self.drawn * counted[self.judge])
+        return self.metric.measure_within(self.held, self.target, self.drawn * counted[self.judge], self.judge)
 
 
 def _deviation(spread: Floats) -> float:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comity.client.rows import Encoded, Rows
-from comity.client.splits import Splits
 from comity.likelihood import LogLoss
 from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
+from comity.splits import Splits
 
 Floats = NDArray[np.float64]
 

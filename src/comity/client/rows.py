@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from comity.client.splits import Splits, split_rows
 from comity.encoding import encode, encode_target, predict
 from comity.errors import InputError
 from comity.likelihood import LogLoss
 from comity.questions import Split
 from comity.schema import Schema, Target
+from comity.splits import Splits, split_rows
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +54,7 @@ class Rows:
     frame: pd.DataFrame
     _encoded: dict[str, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[str, str], Splits] = field(default_factory=dict)
+    learners: dict[str, Any] = field(default_factory=dict)
 
     def encoded(self, schema: str) -> Encoded:
         """Return the rows as numbers, by a schema (JSON)."""

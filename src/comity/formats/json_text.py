@@ -39,7 +39,7 @@ def read_json(text: str) -> BenefitGraph | Game:
     """
     value = parse_json(text)
     if isinstance(value, dict):
-        if {"comity", "schema", "coalitions"} <= value.keys():
+        if "comity" in value and ({"schema", "coalitions"} <= value.keys() or "seal" in value):
             raise FormatError("this is a result of comity, not a graph or a game; give the file that it was made from")
         return BenefitGraph(value)
     if isinstance(value, list):

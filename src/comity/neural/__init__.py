@@ -1,11 +1,10 @@
-"""Pareto fronts of neural networks: one hypernetwork gives every client's model for any weights (extra ``neural``).
+"""Neural networks at the clients (extra ``neural``): what is trained, on which rows, and how a search goes there.
 
-Everything here may import torch; nothing outside imports it before it is needed.
+Only this package and `comity.fronts.hypernetwork` import torch.
 """
 
 from comity.neural.hypernetworks import PARAMETRISATIONS, Hypernetwork
 from comity.neural.modules import Functional
 from comity.neural.recipe import Recipe
-from comity.neural.training import Trained, Training, train
 
-__all__ = ["PARAMETRISATIONS", "Functional", "Hypernetwork", "Recipe", "Trained", "Training", "train"]
+__all__ = ["PARAMETRISATIONS", "Functional", "Hypernetwork", "Recipe"]

@@ -63,7 +63,9 @@ class Hypernetwork:
         generator = torch.Generator().manual_seed(seed)
         parts = []
         for shape, spread in self._shapes():
-            drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * spread if spread else torch.zeros(shape)
+            drawn = (
+                torch.randn(shape, generator=generator, dtype=torch.float64) * spread if spread else torch.zeros(shape)
+            )
             parts.append(drawn.reshape(-1).to(base.dtype))
         if self.kind == "mlp":
             # The paper's has no base, but one that begins as a zero model would have dead layers.

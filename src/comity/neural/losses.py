@@ -30,16 +30,17 @@ LOSSES: dict[str, RowLoss] = {"squared": squared, "cross-entropy": cross_entropy
 def check_fit(outputs: Tensor, targets: Tensor, loss: RowLoss, name: str) -> None:
     """Check on some rows that what a model says fits a loss."""
     if loss is squared:
-        told, wanted = outputs.reshape(len(outputs), -1).shape, targets.reshape(len(targets), -1).shape
-        if told != wanted:
+        given, wanted = outputs.reshape(len(outputs), -1).shape, targets.reshape(len(targets), -1).shape
+        if given != wanted:
             raise InputError(
-                f"the model gives {told[1]} numbers a row and the target has {wanted[1]}; for the loss {name!r} they must "
-                "be as many"
+                f"the model gives {given[1]} numbers a row and the target has {wanted[1]}; the loss {name!r} wants "
+                "as many"
             )
     if loss is cross_entropy:
         if outputs.dim() != 2:
             raise InputError(
-                f"the model gives an array of shape {tuple(outputs.shape)}; for the loss {name!r} it must be (rows, classes)"
+                f"the model gives an array of shape {tuple(outputs.shape)}; for the loss {name!r} it must be "
+                "(rows, classes)"
             )
         least, most = int(targets.min()), int(targets.max())
         if least < 0 or most >= outputs.shape[1]:
@@ -54,6 +55,7 @@ def check_fit(outputs: Tensor, targets: Tensor, loss: RowLoss, name: str) -> Non
             f"the model's output of shape {tuple(outputs.shape)} does not fit the loss {name!r} with a target of shape "
             f"{tuple(targets.shape)} ({str(error).splitlines()[0]})"
         ) from None
-    if not isinstance(rows, torch.Tensor) or rows.shape != (len(outputs),):
-        shape = tuple(rows.shape) if isinstance(rows, torch.Tensor) else type(rows).__name__
+    told: object = rows
+    if not isinstance(told, torch.Tensor) or told.shape != (len(outputs),):
+        shape = tuple(told.shape) if isinstance(told, torch.Tensor) else type(told).__name__
         raise InputError(f"the loss {name!r} gives {shape}; it must give one number for each row ({len(outputs)},)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -51,12 +52,12 @@ class Functional:
     @property
     def size(self) -> int:
         """How many numbers the generated parameters are, D."""
-        return sum(prod(shape) for shape in self._shapes(self.generated).values())
+        return sum(prod(self._shapes[name]) for name in self.generated)
 
     @property
     def personal_size(self) -> int:
         """How many numbers the personal parameters are."""
-        return sum(prod(shape) for shape in self._shapes(self.personal).values())
+        return sum(prod(self._shapes[name]) for name in self.personal)
 
     def __call__(self, flat: Tensor, own: Tensor, inputs: Tensor) -> Tensor:
         """Return what the model says of inputs (n, …), with generated parameters (D,) and personal ones."""
@@ -78,14 +79,16 @@ class Functional:
         """Return parameters by name, as torch keeps them."""
         return {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
 
-    def _shapes(self, names: tuple[str, ...]) -> dict[str, torch.Size]:
-        parameters = dict(self.module.named_parameters())
-        return {name: parameters[name].shape for name in names}
+    @cached_property
+    def _shapes(self) -> dict[str, torch.Size]:
+        return {name: parameter.shape for name, parameter in self.module.named_parameters()}
 
     def _unflattened(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
-        shapes = self._shapes(names)
-        parts = torch.split(flat, [prod(shape) for shape in shapes.values()])
-        return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+        if not names:
+            return {}
+        shapes = [self._shapes[name] for name in names]
+        parts = torch.split(flat, [prod(shape) for shape in shapes])
+        return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
 
 
 def check_module(module: Any) -> None:
@@ -97,26 +100,33 @@ def check_module(module: Any) -> None:
         raise InputError("the model has no parameters; there is nothing to train")
     for name, parameter in parameters.items():
         if not parameter.is_floating_point():
-            raise InputError(f"the parameter {name!r} of the model has the type {parameter.dtype}; only floats can be trained")
+            raise InputError(
+                f"the parameter {name!r} of the model has the type {parameter.dtype}; only floats can be trained"
+            )
     for name, part in module.named_modules():
         if isinstance(part, _KEEPS_STATISTICS) and part.track_running_stats:
             raise InputError(
-                f"the part {name!r} of the model keeps running statistics of batches, which belong to no single client's "
-                "model; use GroupNorm or LayerNorm, or track_running_stats=False"
+                f"the part {name!r} of the model keeps running statistics of batches, which belong to no client; "
+                "use GroupNorm or LayerNorm, or track_running_stats=False"
             )
 
 
-def multilayer(inputs: int, outputs: int, width: int, depth: int) -> nn.Module:
-    """Return a perceptron with `depth` hidden layers of `width`; none is a linear model.
+def perceptron(inputs: int, outputs: int, width: int, depth: int, seed: int) -> nn.Module:
+    """Return a perceptron with `depth` hidden layers of `width`, or a linear model with none; the seed determines it.
 
-    >>> [tuple(each.shape) for each in multilayer(3, 1, width=8, depth=1).parameters()]
+    >>> [tuple(each.shape) for each in perceptron(3, 1, width=8, depth=1, seed=0).parameters()]
     [(8, 3), (8,), (1, 8), (1,)]
     """
-    layers: list[nn.Module] = []
-    for _ in range(depth):
-        layers += [nn.Linear(inputs, width), nn.SiLU()]
-        inputs = width
-    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+    before = torch.random.get_rng_state()
+    torch.random.manual_seed(seed)
+    try:
+        layers: list[nn.Module] = []
+        for _ in range(depth):
+            layers += [nn.Linear(inputs, width), nn.SiLU()]
+            inputs = width
+        return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+    finally:
+        torch.random.set_rng_state(before)
 
 
 def _list(names: list[str]) -> str:

@@ -14,10 +14,10 @@ HOLD_OUT = 6  # parts, one of which is held out to choose by (as in the paper), 
 class Recipe:
     """How a model is trained where the rows are.
 
-    With a `schema` (JSON) rows are those of a table, and the model is a perceptron with `depth` hidden layers of `width`;
-    without one, the client has module, loss and examples itself. One part of the rows in `parts` judges; of the others,
-    one part in `parts` is held out to choose by, or, with `folds`, each of so many in turn. `batch` rows are taken a
-    step, all if 0. Numbers are of 64 bits if `double`.
+    With a `schema` (JSON) rows are those of a table, and the model is a perceptron with `depth` hidden layers of
+    `width`; without one, the client has module, loss and examples itself. One part of the rows in `parts` judges,
+    unless nothing is to be `judged`; of the others, one part in `parts` is held out to choose by, or, with `folds`, each of so many in turn. `batch` rows
+    are taken a step, all if 0. Numbers are of 64 bits if `double`.
     """
 
     schema: str = ""
@@ -26,6 +26,7 @@ class Recipe:
     loss: str = ""
     personal: str | None = None
     parts: int = HOLD_OUT
+    judged: bool = True
     folds: int = 1
     batch: int = 0
     double: bool = False

@@ -1,0 +1,32 @@
+"""A table's client as one that trains networks: its rows as examples for a perceptron."""
+
+from __future__ import annotations
+
+import torch
+
+from comity.client.rows import Rows
+from comity.neural.learner import Learner
+from comity.neural.losses import LOSSES
+from comity.neural.modules import Functional, perceptron
+from comity.neural.recipe import Recipe
+
+
+def learner_of(rows: Rows, recipe: str) -> Learner:
+    """Return the learner of a recipe (JSON), made once: what is personal to the client stays in it."""
+    if recipe not in rows.learners:
+        wanted = Recipe.from_json(recipe)
+        encoded = rows.encoded(wanted.schema)
+        classes = encoded.classes
+        module = perceptron(encoded.features.shape[1] - 1, classes or 1, wanted.width, wanted.depth, wanted.seed)
+        targets = torch.as_tensor(encoded.target)
+        rows.learners[recipe] = Learner(
+            owner=rows.owner,
+            recipe=wanted,
+            functional=Functional.of(module, wanted.personal),
+            loss=LOSSES[wanted.loss],
+            inputs=torch.as_tensor(encoded.features[:, :-1]),
+            targets=targets.long() if classes else targets,
+            strata=encoded.target if classes else encoded.target * 0,
+        )
+    learner: Learner = rows.learners[recipe]
+    return learner

@@ -1,0 +1,292 @@
+"""The front of neural networks: one hypernetwork, trained for all weights at once (paper, Section 4.2.1).
+
+For shares c of the clients on the simplex, the hypernetwork H gives a model whose loss Σ c_i l_i(H(c)) is to be small,
+for c drawn at random: one training serves every client's search and every face of the simplex. Two ways lead there:
+
+- *exact*: the server sends models H(c), clients return gradients by the model, and the server takes the step; it is
+  training in one place, told apart;
+- *averaging* (`local_steps`): clients take several steps on H by themselves, each on its own part of the objective, and
+  the server steps along the mean of where they went. With one local step it is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from comity.errors import InputError, TrainingError
+from comity.federation import Federation
+from comity.neural.adam import Adam, cosine
+from comity.neural.hypernetworks import Hypernetwork, Parametrisation
+from comity.neural.rays import Rays
+from comity.neural.recipe import Recipe
+from comity.questions import Gradients, HeldLosses, LocalSteps, Tensors
+from comity.scalarisers import SCALARISERS
+from comity.simplex import Floats
+
+Tell = Callable[[int, int, float], None]
+_FIXED_RAYS = 48  # drawn once, to see how a training goes
+_MANY = 24  # clients: with more, not everybody's own model is looked at in every check
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a hypernetwork is trained.
+
+    `kind`, `width`, `depth` and `rank` are those of the `Hypernetwork`; `scalariser` weighs the clients' gradients;
+    `per_step` rays are drawn a step; `rate` falls along a cosine over the `steps`. In `checks` of them, evenly, the
+    losses on rows held out are looked at, and the best parameters kept; after `patience` checks without progress the
+    training ends (0: never). With `local_steps`, clients take so many steps by themselves, at `local_rate`.
+    """
+
+    kind: Parametrisation = "residual"
+    width: int = 64
+    depth: int = 2
+    rank: int = 16
+    scalariser: str = "linear"
+    rays: Rays = field(default_factory=Rays)
+    per_step: int = 8
+    steps: int = 800
+    rate: float = 5e-3
+    checks: int = 20
+    patience: int = 0
+    local_steps: int = 0
+    local_rate: float = 1e-2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.scalariser not in SCALARISERS:
+            raise InputError(f"there is no scalariser {self.scalariser!r}; there are {', '.join(SCALARISERS)}")
+        if self.local_steps and self.scalariser != "linear":
+            raise InputError(
+                f"the scalariser {self.scalariser!r} needs every client's gradient, which local steps do not give; "
+                "take exact gradients (no local steps) or the scalariser 'linear'"
+            )
+        for name in ("per_step", "steps", "checks"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        if not self.rate > 0 or not self.local_rate > 0:
+            raise InputError(f"the rates are {self.rate} and {self.local_rate}; they must be positive")
+
+    def network(self, clients: int, size: int) -> Hypernetwork:
+        """Return the hypernetwork for so many clients and parameters."""
+        return Hypernetwork(clients, size, self.kind, self.width, self.depth, self.rank)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained front: the hypernetwork, its parameters (K, P), the step they are of, and the losses at the checks."""
+
+    network: Hypernetwork
+    parameters: Tensors
+    step: int
+    checks: tuple[tuple[int, float], ...]
+
+
+@dataclass(eq=False)
+class State:
+    """Where a training stands: all that it takes to go on as if nothing had happened."""
+
+    parameters: Tensor
+    adam: Adam
+    best: Tensor
+    best_step: int = 0
+    best_loss: float = float("inf")
+    step: int = 0
+    checks: list[tuple[int, float]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, parameters: Tensor) -> State:
+        """Return the state before the first step."""
+        return cls(parameters, Adam.begin(parameters), parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class Trainer:
+    """Trains a hypernetwork for the clients of a federation, who train by a `recipe` models of `size` parameters."""
+
+    federation: Federation
+    recipe: Recipe
+    settings: Training
+    size: int
+
+    @cached_property
+    def _told(self) -> str:
+        return self.recipe.to_json()
+
+    @cached_property
+    def network(self) -> Hypernetwork:
+        """The hypernetwork."""
+        return self.settings.network(len(self.federation.clients), self.size)
+
+    def begin(self, base: Tensor) -> State:
+        """Return where a training begins: all networks with the model `base` (D,)."""
+        dtype = torch.float64 if self.recipe.double else torch.float32
+        start = [self.network.initial(base.to(dtype), self.settings.seed)] * self.recipe.networks
+        return State.begin(torch.stack(start))
+
+    def go_on(self, state: State, tell: Tell | None = None) -> Iterator[State]:
+        """Train from a state to the end, yielding it after every check: it may be kept, and gone on from."""
+        settings = self.settings
+        every = max(1, settings.steps // settings.checks)
+        if not state.step and not state.checks:
+            self._check(state)
+        while state.step < settings.steps:
+            gradient, loss = self._averaged(state) if settings.local_steps else self._exact(state)
+            rate = cosine(settings.rate, state.step, settings.steps)
+            state.parameters = state.adam.step(state.parameters, gradient, rate)
+            state.step += 1
+            if tell is not None:
+                tell(state.step, settings.steps, loss)
+            if state.step % every == 0 or state.step == settings.steps:
+                self._check(state)
+                yield state
+                since = sum(step > state.best_step for step, _ in state.checks)
+                if settings.patience and since >= settings.patience:
+                    return
+
+    def finish(self, state: State) -> Trained:
+        """Return the best front that was met."""
+        return Trained(self.network, state.best.numpy(), state.best_step, tuple(state.checks))
+
+    def _exact(self, state: State) -> tuple[Tensor, float]:
+        """Return the gradient (K, P) of the objective, and its value."""
+        settings, network = self.settings, self.network
+        clients = self.federation.clients
+        rays = settings.rays.draw(len(clients), settings.per_step, settings.seed, state.step)
+        at = state.parameters.detach().requires_grad_()
+        models = network(at, torch.as_tensor(rays, dtype=at.dtype))
+        count = len(at)
+        sent = models.detach().numpy()
+        asked, places = {}, {}
+        for number, client in enumerate(clients):
+            here = np.flatnonzero(rays[:, number])
+            if here.size:
+                places[number] = here
+                asked[client] = Gradients(
+                    recipe=self._told,
+                    parameters=np.ascontiguousarray(sent[:, here].reshape(count * here.size, -1)),
+                    networks=np.repeat(np.arange(count, dtype=np.float64), here.size),
+                    shares=np.tile(rays[here, number], count) / settings.per_step,
+                    step=state.step,
+                    rate=cosine(settings.rate, state.step, settings.steps),
+                )
+        answers = self.federation.ask(asked)
+        losses = np.zeros((count, *rays.shape))
+        slopes = {}
+        for number, here in places.items():
+            answer = answers[clients[number]]
+            self._check_finite(clients[number], state.step, answer.losses, answer.gradients)
+            losses[:, here, number] = answer.losses.reshape(count, -1)
+            slopes[number] = torch.as_tensor(answer.gradients).reshape(count, here.size, -1)
+        coefficients = self._coefficients(rays, losses, slopes, places)
+        pull = torch.zeros_like(models)
+        for number, here in places.items():
+            share = torch.as_tensor(coefficients[:, here, number], dtype=at.dtype) / settings.per_step
+            pull[:, here] += share[..., None] * slopes[number]
+        (gradient,) = torch.autograd.grad(models, at, pull)
+        return gradient, float((losses * rays).sum(axis=2).mean())
+
+    def _coefficients(
+        self, rays: Floats, losses: Floats, slopes: dict[int, Tensor], places: dict[int, np.ndarray]
+    ) -> Floats:
+        """Return how much each client's gradient counts (K, R, N)."""
+        if self.settings.scalariser == "linear":
+            return np.broadcast_to(rays, losses.shape)
+        scalariser = SCALARISERS[self.settings.scalariser]
+        found = np.zeros_like(losses)
+        for network in range(len(losses)):
+            for ray in range(len(rays)):
+                here = np.flatnonzero(rays[ray])
+                at = {i: int(np.searchsorted(places[i], ray)) for i in here.tolist()}
+                rows = torch.stack([slopes[i][network, place] for i, place in at.items()])
+                gram = (rows @ rows.T).double().numpy()
+                found[network, ray, here] = scalariser.coefficients(rays[ray, here], losses[network, ray, here], gram)
+        return found
+
+    def _averaged(self, state: State) -> tuple[Tensor, float]:
+        """Return the mean way (K, P) that clients went by themselves, in units of a step, and the objective."""
+        settings = self.settings
+        clients = self.federation.clients
+        steps = range(state.step * settings.local_steps, (state.step + 1) * settings.local_steps)
+        rays = np.stack([settings.rays.draw(len(clients), settings.per_step, settings.seed, step) for step in steps])
+        asked = {
+            client: LocalSteps(
+                recipe=self._told,
+                network=self.network.to_json(),
+                parameters=state.parameters.numpy(),
+                rays=rays,
+                own=own,
+                step=state.step,
+                rate=settings.local_rate,
+            )
+            for own, client in enumerate(clients)
+            if rays[:, :, own].any()
+        }
+        answers = self.federation.ask(asked)
+        total, objective = torch.zeros_like(state.parameters), 0.0
+        for own, client in enumerate(clients):
+            if client in answers:
+                self._check_finite(client, state.step, answers[client].losses, answers[client].change)
+                total = total + torch.as_tensor(answers[client].change)
+                objective += float((answers[client].losses * rays[:, None, :, own]).mean(axis=(0, 1)).sum())
+        return total / (len(clients) * settings.local_steps), objective / rays.shape[1]
+
+    def _check(self, state: State) -> None:
+        """Look at what clients lose on rows held out, and keep the parameters if that is the least so far.
+
+        What counts for a client is the best ray, not the mean: nobody takes a model that mixes those who do not go
+        together.
+        """
+        rays = self._fixed_rays()
+        folds = self.recipe.folds
+        with torch.no_grad():
+            models = self.network(state.parameters[:folds], torch.as_tensor(rays, dtype=state.parameters.dtype)).numpy()
+        answers = self.federation.ask(
+            HeldLosses(
+                recipe=self._told,
+                parameters=np.ascontiguousarray(models.reshape(folds * len(rays), -1)),
+                networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays)),
+            )
+        )
+        least = []
+        for client, answer in answers.items():
+            self._check_finite(client, state.step, answer.losses)
+            least.append(answer.losses.reshape(folds, -1).mean(axis=0).min())
+        loss = float(np.mean(least))
+        state.checks.append((state.step, loss))
+        if loss < state.best_loss:
+            state.best, state.best_step, state.best_loss = state.parameters.clone(), state.step, loss
+
+    def _fixed_rays(self) -> Floats:
+        """Return the rays of a check (R, N): everybody alone, all together, and some drawn once."""
+        count = len(self.federation.clients)
+        alone = np.eye(count)
+        if count > _MANY:
+            alone = alone[np.linspace(0, count - 1, _MANY).astype(np.intp)]
+        drawn = self.settings.rays.draw(count, _FIXED_RAYS, self.settings.seed, 2**31)
+        return np.concatenate([alone, np.full((1, count), 1 / count), drawn])
+
+    @staticmethod
+    def _check_finite(client: str, step: int, *arrays: Tensors) -> None:
+        if not all(np.isfinite(each).all() for each in arrays):
+            raise TrainingError(
+                f"the loss of client {client!r} is not a number at step {step}; take a smaller rate, or look for "
+                "values in its rows that are too large"
+            )
+
+
+def train(
+    federation: Federation, recipe: Recipe, base: Tensor, settings: Training, tell: Tell | None = None
+) -> Trained:
+    """Train a hypernetwork from a first model `base` (D,), which all of it begins as."""
+    trainer = Trainer(federation, recipe, settings, len(base))
+    state = trainer.begin(base)
+    for _ in trainer.go_on(state, tell):
+        pass
+    return trainer.finish(state)

@@ -1,0 +1,179 @@
+"""What a client answers about networks: gradients, losses, its own search on a front, its own model, judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from comity.collaborators import Choices, Search
+from comity.descent import Points
+from comity.neural.adam import Adam, cosine
+from comity.neural.hypernetworks import Hypernetwork
+from comity.neural.learner import Learner
+from comity.neural.trials import NeuralTrials
+from comity.questions import (
+    Found,
+    Gradients,
+    GradientsAnswer,
+    HeldLosses,
+    HeldLossesAnswer,
+    LocalSteps,
+    LocalStepsAnswer,
+    SearchFront,
+    TrainAlone,
+    TrainAloneAnswer,
+)
+from comity.simplex import Floats
+
+_CHECKS = 20
+
+
+def gradients(learner: Learner, question: Gradients) -> GradientsAnswer:
+    """Answer with mean losses and gradients of models on a step's rows, and train what is personal."""
+    networks = _places(question.networks)
+    losses, by_model, by_own = learner.slopes(_tensor(learner, question.parameters), networks, question.step)
+    if learner.functional.personal:
+        shares = _tensor(learner, question.shares)
+        gradient = torch.zeros_like(learner.personal.parameters)
+        learner.personal.step(gradient.index_add(0, networks, by_own * shares[:, None]), question.rate)
+    return GradientsAnswer(losses.double().numpy(), by_model.numpy())
+
+
+def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
+    """Take steps on the hypernetworks with the client's own part of the objective, times the number of clients."""
+    network = Hypernetwork.from_json(question.network)
+    parameters = _tensor(learner, question.parameters)
+    rays = _tensor(learner, question.rays)
+    change = torch.zeros_like(parameters)
+    every = torch.arange(len(parameters)).repeat_interleave(rays.shape[1])
+    lost = []
+    for number, shares in enumerate(rays):
+        at = parameters.detach().requires_grad_()
+        models = network(at, shares)
+        flat = models.reshape(-1, models.shape[-1])
+        step = question.step * len(rays) + number
+        losses, by_model, by_own = learner.slopes(flat.detach(), every, step)
+        own = shares[:, question.own].repeat(len(parameters)) / len(shares)
+        (gradient,) = torch.autograd.grad(flat, at, by_model * own[:, None] * network.clients)
+        if learner.functional.personal:
+            gone = torch.zeros_like(learner.personal.parameters)
+            learner.personal.step(gone.index_add(0, every, by_own * own[:, None]), question.rate)
+        parameters = parameters - question.rate * gradient
+        change = change + gradient
+        lost.append(losses.reshape(len(parameters), -1))
+    return LocalStepsAnswer(change.numpy(), torch.stack(lost).double().numpy())
+
+
+def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
+    """Answer with mean losses on the rows held out to choose by."""
+    models, networks = _tensor(learner, question.parameters), _places(question.networks)
+    losses = torch.zeros(len(models), dtype=torch.float64)
+    for number, rows in enumerate(learner.held):
+        here = torch.nonzero(networks == number)[:, 0]
+        if len(here) and rows.size:
+            with torch.no_grad():
+                losses[here] = learner.rows_lost(models[here], number, rows).mean(dim=1).double()
+    return HeldLossesAnswer(losses.numpy())
+
+
+def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
+    """Train the client's own model, for each network; of all steps, the one is taken that does best where held out."""
+    networks = torch.arange(learner.recipe.networks)
+    models = _tensor(learner, question.parameters).expand(len(networks), -1).clone()
+    kept = learner.personal.parameters
+    learner.personal.parameters = learner.personal.alone
+    adam, own_adam = Adam.begin(models), Adam.begin(kept)
+    best, found = np.inf, (models, learner.personal.parameters)
+    every = max(1, question.steps // _CHECKS)
+    for step in range(question.steps + 1):
+        if step % every == 0 or step == question.steps:
+            loss = _held_loss(learner, models)
+            if loss < best:
+                best, found = loss, (models, learner.personal.parameters)
+        if step == question.steps:
+            break
+        _, by_model, by_own = learner.slopes(models, networks, step)
+        rate = cosine(question.rate, step, question.steps)
+        models = adam.step(models, by_model, rate)
+        learner.personal.parameters = own_adam.step(learner.personal.parameters, by_own, rate)
+    models, learner.personal.alone = found
+    learner.personal.parameters = kept
+    return TrainAloneAnswer(models[-1].numpy(), np.array([best]))
+
+
+def _held_loss(learner: Learner, models: Tensor) -> float:
+    """Return the mean loss of each network's model (K, D) over all rows held out."""
+    with torch.no_grad():
+        parts = [
+            learner.rows_lost(models[number : number + 1], number, rows)[0]
+            for number, rows in enumerate(learner.held)
+            if rows.size
+        ]
+    return float(torch.cat(parts).double().mean())
+
+
+def search_front(learner: Learner, question: SearchFront) -> Found:
+    """Search on a front, where the losses are: no row and no loss of a row leaves the client."""
+    faces = question.faces > 0
+    count, clients = faces.shape
+    trials = NeuralTrials(
+        learner=learner,
+        network=Hypernetwork.from_json(question.network),
+        parameters=_tensor(learner, question.parameters),
+        counts=_tensor(learner, question.counts),
+        target=np.full(count, question.own),
+        alone=question.alone,
+        rows=learner.held,
+    )
+    search = Search.from_json(question.search)
+    nowhere = np.zeros(count)
+    if question.task == "choose":
+        return _found(search.collaborators(trials, faces, question.strength))
+    if question.task == "errors":
+        sides = [trials.outcomes(at, nowhere) for at in (question.start, question.other)]
+        nothing = np.zeros((count, clients)), np.zeros((3, count, clients)), np.zeros((3, count))
+        return Found(*nothing, nowhere, trials.standard_error(*sides))
+    if question.task == "best":
+        points = search.best(trials, faces, question.strength)
+    else:
+        start = Points(question.start, nowhere, trials.losses(question.start, nowhere))
+        points = search.confined(trials, start, faces, question.strength)
+    return Found(
+        np.zeros((count, clients)),
+        np.stack([points.weights] * 3),
+        np.stack([points.losses] * 3),
+        nowhere,
+        nowhere,
+    )
+
+
+def _found(choices: Choices) -> Found:
+    three = (choices.chosen, choices.best, choices.alone)
+    return Found(
+        choices.sets.astype(np.float64),
+        np.stack([points.weights for points in three]),
+        np.stack([points.losses for points in three]),
+        choices.tolerance,
+        np.zeros(len(choices.sets)),
+    )
+
+
+def _tensor(learner: Learner, array: Any) -> Tensor:
+    return torch.as_tensor(array, dtype=learner.dtype)
+
+
+def _places(numbers: Floats) -> Tensor:
+    return torch.as_tensor(numbers, dtype=torch.long)
+
+
+ANSWERS: dict[str, Callable[[Learner, Any], Any]] = {
+    "gradients": gradients,
+    "local-steps": local_steps,
+    "held-losses": held_losses,
+    "train-alone": train_alone,
+    "search-front": search_front,
+}

@@ -1,0 +1,168 @@
+"""A client's side of a training: its examples, how they are split, its model, and what is personal to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import vmap
+
+from comity.errors import InputError
+from comity.neural.losses import RowLoss, check_fit
+from comity.neural.modules import Functional
+from comity.neural.personal import Personal
+from comity.neural.recipe import Recipe
+from comity.splits import assign_folds, generator_for
+
+Places = NDArray[np.intp]
+_FOR_BATCHES = 2_000_001  # purposes of random numbers, as in `comity.splits`
+_JUDGE, _HELD = 0, 1
+_CHUNK = 64  # models that go through at once
+
+
+@dataclass(eq=False)
+class Learner:
+    """Examples (n of each) and a model at a client, for one recipe; `strata` (n,) are spread evenly over all parts."""
+
+    owner: str
+    recipe: Recipe
+    functional: Functional
+    loss: RowLoss
+    inputs: Tensor
+    targets: Tensor
+    strata: NDArray[np.float64]
+    personal: Personal = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.functional.module.to(self.dtype)
+        self.inputs, self.targets = (
+            each.to(self.dtype) if each.is_floating_point() else each for each in (self.inputs, self.targets)
+        )
+        needed = self.recipe.parts + max(self.recipe.folds, 2)
+        if len(self.targets) < needed:
+            raise InputError(
+                f"client {self.owner!r} has {len(self.targets)} rows, too few to hold some out to choose by and some "
+                f"to judge (it takes {needed}); leave it out, or take fewer folds"
+            )
+        self.personal = Personal.begin(self.functional.initial()[1], self.recipe.networks)
+        check_fit(self._outputs_of_first(), self.targets[:2], self.loss, self.recipe.loss)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of all numbers."""
+        return torch.float64 if self.recipe.double else torch.float32
+
+    @cached_property
+    def judging(self) -> Places:
+        """Which rows judge, and do nothing else."""
+        return np.flatnonzero(self._parts == _JUDGE) if self.recipe.judged else np.empty(0, np.intp)
+
+    @cached_property
+    def held(self) -> tuple[Places, ...]:
+        """Which rows each network holds out to choose by; the last of several, trained on all, holds out none."""
+        if self.recipe.folds == 1:
+            return (np.flatnonzero(self._parts == _HELD),)
+        rest = np.setdiff1d(np.arange(len(self.targets)), self.judging)
+        folds = assign_folds(self.strata[rest], self.recipe.folds, self.recipe.seed, self.owner, 1)
+        return (*(rest[folds == fold] for fold in range(self.recipe.folds)), rest[:0])
+
+    @cached_property
+    def trains(self) -> Tensor:
+        """Which rows train which network (K, n), as ones and zeros."""
+        mask = torch.ones(len(self.held), len(self.targets), dtype=self.dtype)
+        mask[:, self.judging] = 0.0
+        for network, rows in enumerate(self.held):
+            mask[network, rows] = 0.0
+        return mask
+
+    def slopes(self, parameters: Tensor, networks: Tensor, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return mean losses (M,) of models (M, D) on a step's rows, and slopes by model (M, D) and by what is own."""
+        rows = self.batch(step)
+        inputs, targets = self.inputs[rows], self.targets[rows]
+        weights = self.trains[networks][:, rows]
+        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
+        models = parameters.detach().requires_grad_()
+        own = self.personal.parameters[networks].detach().requires_grad_()
+
+        def mean_loss(flat: Tensor, mine: Tensor, weight: Tensor) -> Tensor:
+            return self.loss(self.functional(flat, mine, inputs), targets) @ weight
+
+        self.functional.module.train()
+        with self._seeded(step):
+            if len(models) == 1:  # convolutions with one set of weights are faster so
+                losses = mean_loss(models[0], own[0], weights[0])[None]
+            else:
+                losses = vmap(mean_loss, randomness="different", chunk_size=_CHUNK)(models, own, weights)
+        by_model, by_own = torch.autograd.grad(losses.sum(), (models, own), materialize_grads=True)
+        return losses.detach(), by_model, by_own
+
+    def rows_lost(self, parameters: Tensor, network: int, rows: Places) -> Tensor:
+        """Return what models (M, D) of a network lose on each of some rows (M, n)."""
+        inputs, targets = self.inputs[rows], self.targets[rows]
+        own = self.personal.parameters[network]
+        self.functional.module.eval()
+
+        def lost(flat: Tensor) -> Tensor:
+            return self.loss(self.functional(flat, own, inputs), targets)
+
+        if len(parameters) == 1:
+            return lost(parameters[0])[None]
+        losses: Tensor = vmap(lost, chunk_size=_CHUNK)(parameters)
+        return losses
+
+    def outputs(self, parameters: Tensor, rows: Places) -> Tensor:
+        """Return what a model (D,) says of some rows; of several networks the last has seen most of them."""
+        self.functional.module.eval()
+        with torch.no_grad():
+            return self.functional(parameters, self.personal.parameters[-1], self.inputs[rows])
+
+    def batch(self, step: int) -> Places:
+        """Return the rows of a step; the seed, the owner and the step determine them."""
+        size = self.recipe.batch
+        if not size or size >= self._eligible.size:
+            return self._eligible
+        generator = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step)
+        return np.sort(generator.choice(self._eligible, size, replace=False))
+
+    @cached_property
+    def _eligible(self) -> Places:
+        return np.flatnonzero(self.trains.any(dim=0).numpy())
+
+    @cached_property
+    def _parts(self) -> Places:
+        return assign_folds(self.strata, self.recipe.parts, self.recipe.seed, self.owner)
+
+    @contextmanager
+    def _seeded(self, step: int) -> Iterator[None]:
+        """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it."""
+        if not any(map(_draws, self.functional.module.modules())):
+            yield
+            return
+        before = torch.random.get_rng_state()
+        seed = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step).integers(2**31)
+        torch.random.manual_seed(int(seed))
+        try:
+            yield
+        finally:
+            torch.random.set_rng_state(before)
+
+    def _outputs_of_first(self) -> Tensor:
+        flat, own = self.functional.initial()
+        self.functional.module.eval()
+        try:
+            with torch.no_grad():
+                return self.functional(flat, own, self.inputs[:2])
+        except (RuntimeError, TypeError, ValueError, IndexError) as error:
+            raise InputError(
+                f"the model cannot take examples of shape {tuple(self.inputs.shape[1:])} ({str(error).splitlines()[0]})"
+            ) from None
+
+
+def _draws(module: nn.Module) -> bool:
+    return "Dropout" in type(module).__name__

@@ -1,0 +1,96 @@
+"""The search on a hypernetwork's front, at the client whose rows say what a model loses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from comity.neural.hypernetworks import Hypernetwork
+from comity.neural.learner import Learner
+from comity.simplex import Floats
+from comity.trials import Bounds, Integers
+
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class NeuralTrials:
+    """Trials of one client on the front of a hypernetwork with parameters (K, P): see `comity.trials.Trials`.
+
+    Weights over the clients become shares of the objective by `counts` (N,). `rows` are those that each network holds
+    out; there is no penalty.
+    """
+
+    learner: Learner
+    network: Hypernetwork
+    parameters: Tensor
+    counts: Tensor
+    target: Integers
+    alone: float
+    rows: tuple[NDArray[np.intp], ...]
+
+    @property
+    def bounds(self) -> Bounds:
+        """There is no penalty: its logarithm is zero."""
+        return 0.0, 0.0
+
+    @property
+    def alone_losses(self) -> Floats | None:
+        """What the client loses with the model that it trained by itself (P,)."""
+        return None if np.isnan(self.alone) else np.full(len(self), self.alone)
+
+    def __len__(self) -> int:
+        return self.target.size
+
+    def some(self, chosen: Integers) -> NeuralTrials:
+        """Return some of the trials."""
+        return replace(self, target=self.target[chosen])
+
+    def batches(self, count: int) -> Iterator[slice]:
+        """Yield slices of `count` trials, so many at a time as memory allows."""
+        for first in range(0, count, _AT_ONCE):
+            yield slice(first, first + _AT_ONCE)
+
+    def halves(self) -> list[tuple[NeuralTrials, NeuralTrials]]:
+        """Return the same trials judged on every other of the rows held out, and on the rest."""
+        sides = [replace(self, rows=tuple(rows[this::2] for rows in self.rows)) for this in range(2)]
+        return [(sides[0], sides[1]), (sides[1], sides[0])]
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return mean losses (P,)."""
+        return np.asarray(self.outcomes(weights, log_penalty).mean(axis=1))
+
+    def losses_by_penalty(self, weights: Floats, logs: Floats) -> Floats:
+        """Return losses (M, P); all penalties are the same."""
+        return np.tile(self.losses(weights, logs[:, 0]), (logs.shape[1], 1))
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return losses (P,), their derivatives by the weights (P, N), and by a penalty: none."""
+        given = torch.tensor(weights, dtype=self.parameters.dtype, requires_grad=True)
+        losses = self._lost(given).mean(dim=1)
+        (slope,) = torch.autograd.grad(losses.sum(), given)
+        return losses.detach().double().numpy(), slope.double().numpy(), np.zeros(len(weights))
+
+    def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return what is lost on each row held out (P, n)."""
+        with torch.no_grad():
+            lost = self._lost(torch.as_tensor(weights, dtype=self.parameters.dtype))
+        return np.asarray(lost.double().numpy())
+
+    def standard_error(self, one: Floats, other: Floats) -> Floats:
+        """Return the standard error (P,) of the mean difference, row by row."""
+        difference = one - other
+        return np.asarray(difference.std(axis=1, ddof=1) / np.sqrt(difference.shape[1]))
+
+    def _lost(self, weights: Tensor) -> Tensor:
+        shares = weights * self.counts
+        models = self.network(self.parameters, shares / shares.sum(dim=1, keepdim=True))
+        parts = [
+            self.learner.rows_lost(models[number], number, rows) for number, rows in enumerate(self.rows) if rows.size
+        ]
+        return torch.cat(parts, dim=1)
