@@ -36,7 +36,7 @@ def answer(rows: int, split: Split, *penalties: float) -> tuple[FitAloneAnswer, 
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
-@pytest.mark.parametrize(("rows", "allowed"), [(40, 1e-6), (200, 2e-3)])  # of many rows it is one Newton step a fold
+@pytest.mark.parametrize(("rows", "allowed"), [(40, 1e-6), (200, 3e-4)])  # of many rows it is one Newton step a fold
 def test_what_a_model_of_its_own_loses_is_the_mean_over_folds(repeats: int, rows: int, allowed: float) -> None:
     split = Split(folds=4, repeats=repeats, judges=2, seed=3)
     given, loss, views = answer(rows, split, 0.05)
