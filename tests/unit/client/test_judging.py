@@ -80,7 +80,7 @@ def test_the_area_under_the_curve_compares_rows_that_one_model_judges() -> None:
     one, other = (evaluated(each, counted, "auc") for each in (models, shifted))
     for name in ("values", "errors", "gains", "gain_errors"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name))
-    assert (0 < one.values).all()
+    assert (one.values > 0).all()
     assert (one.values < 1).all()
     one, other = (evaluated(each, counted) for each in (models, shifted))
     assert not np.allclose(one.values, other.values)

@@ -163,7 +163,7 @@ def logistic(rows: int, folds: int) -> tuple[QuadraticFront, LogLoss]:
 def test_the_standard_error_of_a_log_likelihood_is_about_right() -> None:
     """Against the rows' own differences, of models near the truth, by whose expansion it is known."""
     front, loss = logistic(20_000, folds=2)
-    one, other = TRUTH + [0.05, 0.0, 0.0], TRUTH + [0.0, -0.1, 0.05]
+    one, other = TRUTH + np.array([[0.05, 0.0, 0.0], [0.0, -0.1, 0.05]])
     wide = [np.broadcast_to(model, (1, 2, 3)) for model in (one, other)]
     expected = (loss.rows(other) - loss.rows(one)).std() / np.sqrt(20_000)
     assert all_trials(front).standard_error(*wide)[0] == pytest.approx(expected, rel=0.05)
