@@ -88,7 +88,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a negative penalty": (put("penalties", "best", "West", value=-5.0), "penalties of the models 'best'"),
     "nothing forgiven anybody": (put("certificate", "forgiven", value={}), "not said of each client"),
     "a stranger forgiven": (put("certificate", "forgiven", "East", value=0.1), "not said of each client"),
-    "no traffic": (put("traffic", value={}), "the traffic is not rounds"),
+    "a metric that is none": (put("metric", value="x"), "does not go together"),
+    "traffic in words": (put("traffic", "rounds", value="x"), "not whole numbers"),
+    "no traffic": (put("traffic", value={}), "not whole numbers"),
     "a client without figures": (lambda document: document["utilities"].pop("West"), "not those of the clients"),
 }
 
@@ -118,5 +120,5 @@ def test_half_a_character_is_refused_as_any_change(run: Path) -> None:
     ):
         assert old in text
         (run / "result.json").write_text(text.replace(old, new, 1))
-        with pytest.raises(ChangedError, match="its seal is broken"):
+        with pytest.raises(ChangedError, match="half a character"):
             verify(run)
