@@ -6,7 +6,8 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -128,12 +129,8 @@ class Result:
     def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read a result, having checked that it is as it was written: see `verify`."""
         document, models = read_sealed(directory, KINDS)
-        try:
+        with _changed(directory):
             return cls._from_document(document, models)
-        except ComityError as error:
-            raise ChangedError(f"{directory}: {error}") from None
-        except (AttributeError, IndexError, LookupError, TypeError, ValueError) as error:
-            raise ChangedError(f"{directory}: what is in it does not go together ({type(error).__name__})") from None
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], models: dict[str, Floats]) -> Self:
@@ -186,12 +183,24 @@ def verify(directory: str | os.PathLike[str]) -> Result:
     """
     result = Result.load(directory)
     document, _ = read_sealed(directory, KINDS)
-    for part, again in result.to_dict().items():
-        if part != "comity" and document.get(part) != json.loads(json.dumps(again)):
-            raise ChangedError(f"{directory}: the part {part!r} is not what follows from the rest")
-    if wrong := _disagreement(result):
-        raise ChangedError(f"{directory}: {wrong}")
+    with _changed(directory):
+        for part, again in result.to_dict().items():
+            if part != "comity" and document.get(part) != json.loads(json.dumps(again)):
+                raise InputError(f"the part {part!r} is not what follows from the rest")
+        if wrong := _disagreement(result):
+            raise InputError(wrong)
     return result
+
+
+@contextmanager
+def _changed(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of whatever goes wrong with what was read that it was changed: nothing like it is ever written."""
+    try:
+        yield
+    except ComityError as error:
+        raise ChangedError(f"{directory}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ChangedError(f"{directory}: what is in it does not go together ({type(error).__name__})") from None
 
 
 def _disagreement(result: Result) -> str | None:
@@ -202,8 +211,9 @@ def _disagreement(result: Result) -> str | None:
         return f"the metric {result.metric!r} is not for the target"
     if set(result.certificate.forgiven) != set(result.clients):
         return "what the proof forgives is not said of each client"
-    if set(result.traffic) != {"rounds", "sent", "received"}:
-        return "the traffic is not rounds, bytes sent and bytes received"
+    counts = [*result.traffic.values(), *(standing.rows for standing in result.utilities.values())]
+    if set(result.traffic) != {"rounds", "sent", "received"} or any(type(each) is not int for each in counts):
+        return "rows, rounds or bytes are not whole numbers"
     if tuple(result.utilities) != result.clients:
         return "the utilities are not those of the clients"
     for client, standing in result.utilities.items():
@@ -213,7 +223,7 @@ def _disagreement(result: Result) -> str | None:
         weights, models = result.weights[kind], result.models[kind]
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1):
             return f"the weights of the models {kind!r} are not shares of a whole"
-        if not (result.penalties[kind] > 0).all():
+        if not ((result.penalties[kind] > 0) & np.isfinite(result.penalties[kind])).all():
             return f"the penalties of the models {kind!r} are not positive"
         outputs = len(result.schema.target.classes) if len(result.schema.target.classes) > 2 else 1
         size = (len(result.schema.features) + 1) * outputs
@@ -231,12 +241,15 @@ def _disagreement(result: Result) -> str | None:
 def _wrong_with(standing: Standing, metric: Metric) -> str | None:
     """Return in words what in a client's figures does not go together, if anything."""
     for figure, gain in ((standing.coalition, standing.gain), (standing.best, standing.gain_at_best)):
-        expected = min(max(standing.alone.value + gain.value, metric.least), metric.most)
+        expected = standing.alone.value + gain.value
         if math.isnan(figure.value) != math.isnan(expected):
             return "what cannot be said"
         if abs(figure.value - expected) > _ROUNDING * max(1.0, abs(expected)):
             return "a gain that is not what figures differ by"
-        if min(figure.error, gain.error, standing.alone.error) < 0 or standing.rows < 1:
+        known = [each for each in (figure.error, gain.error, standing.alone.error) if not math.isnan(each)]
+        wild = [each for each in known if each < 0 or math.isinf(each)]
+        possible = math.isnan(figure.value) or metric.least <= figure.value <= metric.most
+        if wild or not possible or standing.rows < 1:
             return "the figures, which cannot be,"
     return None
 

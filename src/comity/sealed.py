@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from comity.formats.json_text import parse_json
 MARKER, MODELS = "result.json", "models.npz"
 FILES = (MARKER, MODELS)
 FORMAT = 1
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def write_sealed(
@@ -43,7 +45,7 @@ def seal(document: Mapping[str, Any]) -> str:
     """Return the digest of all that a document says."""
     rest = {key: value for key, value in document.items() if key != "seal"}
     text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_sealed(
@@ -63,6 +65,8 @@ def read_sealed(
         document = parse_json(read_text(place / MARKER))
     except InputError as error:
         raise FormatError(f"{place / MARKER}: {str(error).removeprefix(f'{place / MARKER}: ')}") from None
+    if _SURROGATES.search(json.dumps(document, ensure_ascii=False)):
+        raise ChangedError(f"{place / MARKER}: there is half a character in it; something was changed")
     if not isinstance(document, dict) or "format" not in document or "seal" not in document:
         raise FormatError(f"{place / MARKER}: this is not a result of comity solve")
     if seal(document) != document["seal"]:

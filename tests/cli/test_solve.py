@@ -270,6 +270,21 @@ def test_a_changed_figure_is_refused_by_every_command(comity: Run, run: Path, tm
     assert not (tmp_path / "p.csv").exists()
 
 
+def test_half_a_character_is_refused_and_no_crash(comity: Run, run: Path) -> None:
+    text = (run / "result.json").read_text()
+    (run / "result.json").write_text(text.replace('"West"', '"\\ud800"', 1))
+    refused = comity("verify", "run")
+    assert (refused.returncode, refused.stderr) == (1, "")
+    assert "half a character" in refused.stdout
+
+
+def test_a_result_is_no_graph(comity: Run, run: Path) -> None:
+    """Its name ends as that of a graph may, but what it says is what came of one."""
+    done = comity("equilibrium", "run/result.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: run/result.json: this is a result of comity, not a graph or a game")
+
+
 def test_a_wrong_proof_is_refused(comity: Run, run: Path) -> None:
     """Utilities by which somebody would leave, sealed as if nothing had happened."""
     document = json.loads((run / "result.json").read_text())

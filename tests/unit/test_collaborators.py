@@ -1,11 +1,13 @@
 """The search on the simplex, and the smallest set."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from comity.collaborators import Search
-from comity.descent import descend
+from comity.collaborators import Candidates, ClipRule, Search, _leaning
+from comity.descent import Leaning, Points, descend
 from comity.fronts import QuadraticFront
 from federations import Planted, two_groups
 
@@ -28,6 +30,34 @@ def planted(seed: int) -> Planted:
         x = rng.normal(size=(int(rng.choice([20, 40, 120])), 6))
         rows.append((x, x @ own + rng.normal(size=len(x))))
     return Planted(rows, truth, 1.0)
+
+
+def drawn(truth: np.ndarray, rows: int, noise: float, seed: int) -> QuadraticFront:
+    """Clients with these truths (N, d) and as many rows each."""
+    rng = np.random.default_rng(seed)
+    features = [rng.normal(size=(rows, truth.shape[1])) for _ in truth]
+    pairs = [(x, x @ own + noise * rng.normal(size=rows)) for x, own in zip(features, truth, strict=True)]
+    return Planted(pairs, truth, noise).front()
+
+
+def alike(rows: int, seed: int) -> QuadraticFront:
+    """Eight clients with the same truth."""
+    return drawn(np.tile(np.random.default_rng(seed).normal(size=4), (8, 1)), rows, 1.0, seed)
+
+
+def opposed(seed: int) -> QuadraticFront:
+    """Two groups with opposite truths, and rows enough to know it."""
+    return drawn(np.random.default_rng(seed).normal(size=6) * np.repeat([[1], [-1]], 4, axis=0), 300, 1.0, seed)
+
+
+def with_more_in_common_than_apart(seed: int) -> QuadraticFront:
+    """Two groups, each client with fewer rows than parameters: all together do better than one, a group far better."""
+    common, apart = np.random.default_rng(seed).normal(size=(2, 20))
+    return drawn(common + 0.3 * apart * np.tile([[1], [-1]], (4, 1)), 15, 0.1, seed)
+
+
+def found_strength(front: QuadraticFront, *strengths: float) -> float:
+    return Search(strengths=strengths).strength(trials_of(front), everybody(front))
 
 
 def found_sets(front: QuadraticFront, search: Search | None = None) -> list[set[int]]:
@@ -120,3 +150,85 @@ def test_nothing_is_left_to_chance() -> None:
     front = planted(5).front()
     first, second = (Search().best(trials_of(front), everybody(front)) for _ in range(2))
     np.testing.assert_array_equal(first.weights, second.weights)
+
+
+def shrunk(losses: list[list[float]]) -> tuple[Candidates, QuadraticFront]:
+    """Three sets of two targets, with losses (3, 2): with two others, with one other, alone.
+
+    The standard error of a difference is a tenth of what their models, 1.0, 0.8 and 0.0, differ by: 0.02 between the
+    first two, 0.08 between the last two.
+    """
+    ones = np.ones((3, 1))
+    front = QuadraticFront(ones[:, :, None, None] / 2, ones[:, :, None], ones, 10 * ones, likelihood=True)
+    sets = np.ones((3, 2, 3), np.bool_)
+    sets[1:, :, 2] = False
+    sets[2, 0, 1] = sets[2, 1, 0] = False
+    points = Points(sets / sets.sum(axis=2, keepdims=True), np.zeros((3, 2)), np.array(losses))
+    models = np.broadcast_to(np.array([1.0, 0.8, 0.0])[:, None, None, None], (3, 2, 1, 1))
+    return Candidates(sets, points, models), front
+
+
+def test_a_gain_must_exceed_its_standard_error_and_what_is_forgiven_is_said() -> None:
+    """The smaller of two sets is nearly as good; over training alone it gains 0.9 standard errors, and 1.1."""
+    alone = 1.0
+    taken = alone - 0.08 * np.array([0.9, 1.1])
+    candidates, front = shrunk([taken - 0.005, taken, [alone, alone]])
+    search = Search(standard_errors=0.5, standard_errors_to_join=1.0)
+    stages, tolerance = search.choose(front.trials(np.arange(2)), candidates)
+    np.testing.assert_array_equal(stages, [2, 1])
+    np.testing.assert_allclose(tolerance, [0.5 * 0.02 + 0.08, 0.5 * 0.02])
+
+
+def test_a_set_that_is_not_nearly_as_good_is_not_taken() -> None:
+    candidates, front = shrunk([[0.5, 0.5], [0.5 + 0.9 * 0.02, 0.5 + 1.1 * 0.02], [1.0, 1.0]])
+    stages, tolerance = Search().choose(front.trials(np.arange(2)), candidates)
+    np.testing.assert_array_equal(stages, [1, 0])
+    np.testing.assert_allclose(tolerance, [0.02, 0.0])
+
+
+@pytest.mark.parametrize("rule", [None, ClipRule()])
+def test_who_is_alone_loses_no_more_than_is_known_exactly(rule: ClipRule | None) -> None:
+    front = planted(1).front()
+    search = Search(clip_rule=rule)
+    told = search.collaborators(trials_of(front), everybody(front)).alone.losses
+    exact = told * [0.1, 0.5, 0.9, 1.1, 2.0]
+    choices = search.collaborators(trials_of(replace(front, alone_losses=exact)), everybody(front))
+    np.testing.assert_allclose(choices.alone.losses, np.minimum(exact, told))
+
+
+def test_who_does_better_alone_than_the_expansion_says_stays_alone() -> None:
+    front = planted(1).front()
+    joins = [len(found) > 1 for found in found_sets(front)]
+    assert any(joins), "or there is nothing to see"
+    assert found_sets(replace(front, alone_losses=np.zeros(5))) == [{i} for i in range(5)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_leaning_is_judged_on_rows_that_did_not_search(seed: int) -> None:
+    """On those that did, weights that fit their noise would look better than pooled ones, which are right here."""
+    assert found_strength(alike(300, seed), 0.0, 10.0) == 10.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_strongest_that_is_not_significantly_worse_is_taken(seed: int) -> None:
+    """Where nobody leans, all strengths are the same."""
+    assert found_strength(opposed(seed), 0.0, 0.1, 0.3) == 0.3
+    assert found_strength(with_more_in_common_than_apart(seed), 0.0, 10.0) == 0.0
+
+
+def test_leaning_is_judged_by_folds_drawn_once() -> None:
+    """In folds drawn again there is nothing to compute with: nobody may look at them."""
+    front = alike(300, 0)
+    sums = (front.gram, front.cross, front.square, front.rows)
+    again = QuadraticFront(*(np.concatenate([each, np.full_like(each, np.nan)], axis=1) for each in sums), repeats=2)
+    assert found_strength(again, 0.0, 10.0) == found_strength(front, 0.0, 10.0) == 10.0
+
+
+def test_nobody_leans_towards_those_who_harm_it() -> None:
+    front = planted(1).front()
+    alone, pooled = np.array([1.0, 1.0, 1.0, 2.0, -1.0]), np.array([0.5, 1.0, 2.0, 1.0, -2.0])
+    leaning = _leaning(trials_of(front), everybody(front), 0.3, alone, pooled)
+    assert isinstance(leaning, Leaning)
+    np.testing.assert_allclose(leaning.pull, [0.15, 0.0, 0.0, 0.3, 0.0])
+    np.testing.assert_allclose(leaning.place, 0.2)
+    assert isinstance(_leaning(trials_of(front), everybody(front), 0.0, alone, pooled), type(trials_of(front)))

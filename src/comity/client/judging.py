@@ -35,7 +35,7 @@ def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
         errors.append(_deviation(kinds[0].spread(question.counted[0]) + gained))
         gain_errors.append(_deviation(gained))
     judges = question.counted.shape[1]
-    wider = np.sqrt(1 + judges / (judges - 1))
+    wider = np.sqrt(1 + judges / max(judges - 1, 1))
     return Evaluation(np.array(values), wider * np.array(errors), np.array(gains), wider * np.array(gain_errors))
 
 

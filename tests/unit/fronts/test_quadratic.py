@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.fronts import QuadraticFront
+from comity.likelihood import LogLoss
 from federations import Planted, two_groups
 
 FIRST = np.array([0])
+TRUTH = np.array([1.0, -0.5, 0.3])
 
 
 def federation(seed: int, clients: int = 4, dim: int = 3) -> Planted:
@@ -142,6 +144,55 @@ def test_the_standard_error_is_about_right() -> None:
     differences = (y - full @ other) ** 2 - (y - full @ one) ** 2
     expected = differences.std() / np.sqrt(len(x))
     assert trials.standard_error(*wide)[0] == pytest.approx(expected, rel=0.15)
+
+
+def logistic(rows: int, folds: int) -> tuple[QuadraticFront, LogLoss]:
+    """One client whose log loss is expanded at the truth, and that loss."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=(rows, 2)), np.ones(rows)])
+    loss = LogLoss(x, (x @ TRUTH + rng.logistic(size=rows) > 0).astype(float), 2)
+    masks = [(np.arange(rows) % folds == k).astype(float) for k in range(folds)]
+    curvature = np.stack([loss.curvature(TRUTH, mask) for mask in masks])
+    slope = np.stack([loss.slope(TRUTH, mask) for mask in masks])
+    level = np.array([loss.rows(TRUTH) @ mask for mask in masks])
+    level += -slope @ TRUTH + np.einsum("i,kij,j->k", TRUTH, curvature, TRUTH) / 2
+    sums = (curvature / 2, (curvature @ TRUTH - slope) / 2, level, np.array([mask.sum() for mask in masks]))
+    return QuadraticFront(*(each[None] for each in sums), likelihood=True), loss
+
+
+def test_the_standard_error_of_a_log_likelihood_is_about_right() -> None:
+    """Against the rows' own differences, of models near the truth, by whose expansion it is known."""
+    front, loss = logistic(20_000, folds=2)
+    one, other = TRUTH + np.array([[0.05, 0.0, 0.0], [0.0, -0.1, 0.05]])
+    wide = [np.broadcast_to(model, (1, 2, 3)) for model in (one, other)]
+    expected = (loss.rows(other) - loss.rows(one)).std() / np.sqrt(20_000)
+    assert all_trials(front).standard_error(*wide)[0] == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 3])
+def test_the_standard_error_of_a_log_likelihood_is_that_of_its_slope(repeats: int) -> None:
+    """√(Σ δᵀHδ) / n, with H the curvature of each fold and δ what its models differ by; the mean over repetitions."""
+    once, loss = logistic(60, folds=3)
+    sums = (once.gram, once.cross, once.square, once.rows)
+    front = QuadraticFront(
+        *(np.tile(s, (1, repeats, *[1] * (s.ndim - 2))) for s in sums), likelihood=True, repeats=repeats
+    )
+    one, other = np.random.default_rng(1).normal(size=(2, 1, 3 * repeats, 3))
+    variance = 0.0
+    for k, change in enumerate((other - one)[0]):
+        here = (np.arange(60) % 3 == k % 3).astype(float)
+        variance += change @ loss.curvature(TRUTH, here) @ change
+    assert all_trials(front).standard_error(one, other)[0] == pytest.approx(np.sqrt(variance / repeats) / 60)
+
+
+@pytest.mark.parametrize("likelihood", [False, True])
+def test_folds_that_are_drawn_again_make_nothing_surer(likelihood: bool) -> None:
+    once = replace(federation(8).front(), likelihood=likelihood)
+    sums = (once.gram, once.cross, once.square, once.rows)
+    twice = QuadraticFront(*(np.concatenate([s, s], axis=1) for s in sums), likelihood=likelihood, repeats=2)
+    one, other = np.random.default_rng(1).normal(size=(2, 4, 5, 4))
+    again = all_trials(twice).standard_error(*(np.concatenate([m, m], axis=1) for m in (one, other)))
+    np.testing.assert_allclose(again, all_trials(once).standard_error(one, other))
 
 
 def test_separable_constant_and_collinear_columns_do_no_harm() -> None:
