@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from comity.core import shown
+from comity.core.optional import require
 from comity.encoding import encode, level_of
 from comity.encoding import predict as apply
 from comity.errors import InputError, UnknownClientError
@@ -52,7 +54,7 @@ def predict(result: Result, rows: pd.DataFrame, kind: str) -> tuple[pd.DataFrame
     outcome = np.zeros((len(rows), max(len(target.classes), 1)))
     for place in np.unique(places).tolist():
         here = places == place
-        predicted = apply(features[here], target, result.models[kind][place])
+        predicted = _apply(result, features[here], result.models[kind][place])
         outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
     frame = pd.DataFrame({"client": owners.to_numpy(object)}, index=rows.index)
     if not target.classes:
@@ -91,3 +93,13 @@ def _notes(result: Result, names: list[str], rows: pd.DataFrame) -> tuple[str, .
                 f"({', '.join(map(repr, unseen[:_SHOWN]))}); they are taken for none of its levels"
             )
     return tuple(notes)
+
+
+def _apply(result: Result, features: NDArray[np.float64], model: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a model predicts of encoded rows."""
+    if result.study.model == "linear":
+        return apply(features, result.schema.target, model)
+    require("torch", "to predict with neural networks")
+    from comity.neural.predicting import predict_encoded
+
+    return predict_encoded(features, result.schema.target, model, result.study.width, result.study.depth)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -123,7 +124,8 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the result into a new directory: ``result.json`` and ``models.npz``; nothing is half-written."""
-        write_sealed(directory, self.to_dict(), self.models, force=force)
+        networks = self.study.model != "linear"
+        write_sealed(directory, self.to_dict(), self.models, networks=networks, force=force)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
@@ -223,10 +225,11 @@ def _disagreement(result: Result) -> str | None:
         weights, models = result.weights[kind], result.models[kind]
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1):
             return f"the weights of the models {kind!r} are not shares of a whole"
-        if not ((result.penalties[kind] > 0) & np.isfinite(result.penalties[kind])).all():
+        penalties = result.penalties[kind]
+        allowed = penalties > 0 if result.study.model == "linear" else penalties == 0
+        if not (allowed & np.isfinite(penalties)).all():
             return f"the penalties of the models {kind!r} are not positive"
-        outputs = len(result.schema.target.classes) if len(result.schema.target.classes) > 2 else 1
-        size = (len(result.schema.features) + 1) * outputs
+        size = _size(result)
         if models.shape != (len(result.clients), size) or not np.isfinite(models).all():
             return f"the models {kind!r} are not one for each client"
     if not np.array_equal(result.weights["alone"], np.eye(len(result.clients))):
@@ -236,6 +239,16 @@ def _disagreement(result: Result) -> str | None:
         if any(result.clients[j] not in home for j in np.flatnonzero(result.weights["coalition"][place])):
             return f"the model of {client!r} in its coalition has weights on others"
     return None
+
+
+def _size(result: Result) -> int:
+    """Return how many parameters a model has."""
+    study, features, classes = result.study, len(result.schema.features), len(result.schema.target.classes)
+    pair = 2
+    if study.model == "linear":
+        return (features + 1) * (classes if classes > pair else 1)
+    widths = [features, *[study.width] * study.depth, classes or 1]
+    return sum((before + 1) * after for before, after in pairwise(widths))
 
 
 def _wrong_with(standing: Standing, metric: Metric) -> str | None:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comity.core.optional import require
 from comity.errors import ChangedError, ComityError, FormatError, InputError
 from comity.files import read_text, write_directory
 from comity.formats.json_text import parse_json
 
-MARKER, MODELS = "result.json", "models.npz"
-FILES = (MARKER, MODELS)
+MARKER, MODELS, NETWORKS = "result.json", "models.npz", "models.safetensors"
+FILES = (MARKER, MODELS, NETWORKS)
 FORMAT = 1
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -30,15 +31,18 @@ def write_sealed(
     document: Mapping[str, Any],
     models: Mapping[str, NDArray[np.float64]],
     *,
+    networks: bool = False,
     force: bool = False,
 ) -> None:
-    """Write a document and its models into a new directory; nothing is half-written."""
-    stored = io.BytesIO()
-    np.savez(stored, **models)  # type: ignore[arg-type]
-    whole = {**document, "models": {"file": MODELS, "sha256": hashlib.sha256(stored.getvalue()).hexdigest()}}
+    """Write a document and its models into a new directory; nothing is half-written.
+
+    Models of `networks` are kept as safetensors, in 32 bits, as they were trained.
+    """
+    file, stored = (NETWORKS, _as_safetensors(models)) if networks else (MODELS, _as_npz(models))
+    whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}
     whole["seal"] = seal(whole)
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    write_directory(directory, {MARKER: text, MODELS: stored.getvalue()}, MARKER, force=force)
+    write_directory(directory, {MARKER: text, file: stored}, MARKER, force=force)
 
 
 def seal(document: Mapping[str, Any]) -> str:
@@ -76,16 +80,38 @@ def read_sealed(
             f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
             "take the version that wrote it"
         )
+    return document, _read_models(place, document["models"], kinds)
+
+
+def _read_models(place: Path, told: Any, kinds: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    if not isinstance(told, dict) or told.get("file") not in (MODELS, NETWORKS):
+        raise ChangedError(f"{place / MARKER}: it does not say where its models are")
+    file = place / told["file"]
     try:
-        raw = (place / MODELS).read_bytes()
+        raw = file.read_bytes()
     except OSError as error:
-        raise ChangedError(f"{place / MODELS}: cannot be read ({error.strerror or error})") from None
+        raise ChangedError(f"{file}: cannot be read ({error.strerror or error})") from None
+    if hashlib.sha256(raw).hexdigest() != told.get("sha256"):
+        raise ChangedError(f"{file}: these are not the models that the result was written with")
     try:
-        if hashlib.sha256(raw).hexdigest() != document["models"]["sha256"]:
-            raise ChangedError(f"{place / MODELS}: these are not the models that the result was written with")
+        if told["file"] == NETWORKS:
+            stored = require("safetensors.numpy", "to read the models of networks").load(raw)
+            return {kind: np.asarray(stored[kind], np.float64) for kind in kinds}
         with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
-            return document, {kind: np.asarray(stored[kind], np.float64) for kind in kinds}
+            return {kind: np.asarray(stored[kind], np.float64) for kind in kinds}
     except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
         if isinstance(error, ComityError):
             raise
-        raise ChangedError(f"{place / MODELS}: not the models of a result ({type(error).__name__})") from None
+        raise ChangedError(f"{file}: not the models of a result ({type(error).__name__})") from None
+
+
+def _as_npz(models: Mapping[str, NDArray[np.float64]]) -> bytes:
+    stored = io.BytesIO()
+    np.savez(stored, **models)  # type: ignore[arg-type]
+    return stored.getvalue()
+
+
+def _as_safetensors(models: Mapping[str, NDArray[np.float64]]) -> bytes:
+    save = require("safetensors.numpy", "to write the models of networks").save
+    written: bytes = save({kind: each.astype(np.float32) for kind, each in models.items()})
+    return written

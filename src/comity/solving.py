@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from comity.core import unknown_client
+from comity.core.optional import require
 from comity.errors import ComityWarning, InputError
 from comity.federation import Federation, InProcess
 from comity.figures import KINDS, Confidence, Figure, Standing
@@ -22,6 +23,7 @@ from comity.result import Result
 from comity.study import Study
 
 if TYPE_CHECKING:
+    from comity.checkpoint import Checkpoint
     from comity.tables.clients import Source
 
 
@@ -75,11 +77,14 @@ def open_source(source: Source | Federation, study: Study) -> Opened:
     return Opened(InProcess(clients), tuple(warnings_about(clients)), study.exclude)
 
 
-def run(opened: Opened, study: Study, tell: Tell | None = None) -> Result:
-    """Run a study on clients; `tell` hears of each stage, and how much of how much of it is done."""
+def run(opened: Opened, study: Study, tell: Tell | None = None, checkpoint: Checkpoint | None = None) -> Result:
+    """Run a study on clients; `tell` hears of each stage, and how much of how much of it is done.
+
+    A `checkpoint` keeps the training of networks, and goes on with one.
+    """
     federation, warned = opened.federation, opened.warnings
     still_there = tuple(name for name in study.exclude if name not in opened.excluded)
-    learned = learn(federation, replace(study, exclude=still_there), tell)
+    learned = _learned(federation, replace(study, exclude=still_there), tell, checkpoint)
     decision = learned.decision
     points = {"alone": decision.alone, "coalition": decision.coalition, "best": decision.best}
     undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values[0])]
@@ -102,6 +107,15 @@ def run(opened: Opened, study: Study, tell: Tell | None = None) -> Result:
         left_out=learned.left_out,
         warnings=(*warned, *learned.warnings, *notes),
     )
+
+
+def _learned(federation: Federation, study: Study, tell: Tell | None, checkpoint: Checkpoint | None) -> Learned:
+    if study.model == "linear":
+        return learn(federation, study, tell)
+    require("torch", "to train neural networks")
+    from comity.learn_networks import learn_networks
+
+    return learn_networks(federation, study, tell, checkpoint)
 
 
 def _standing(learned: Learned, client: str) -> Standing:

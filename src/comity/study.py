@@ -20,6 +20,7 @@ from comity.schema import Task
 
 Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
+Model = Literal["linear", "mlp"]
 # Folds are repeated, since with few rows one way to draw them may mislead; with more clients there is more to do.
 _REPEATS = ((12, 4), (24, 2))
 _JUDGES = ((24, 10), (300, 5))
@@ -40,6 +41,9 @@ class Study:
     `resamples` of the rows say how sure each edge is. `client` is the column that says whose a row is, where rows come
     in one table. `penalty` fixes the ridge penalty of all models instead of letting the folds choose it.
 
+    `model` is linear, or a perceptron (``mlp``) with `depth` hidden layers of `width`, whose hypernetwork is trained in
+    so many `steps`; then `folds` is how often rows are held out in turn to choose by, 1 being one part in six, once.
+
     >>> Study("died").split(clients=8).judges
     10
     """
@@ -50,7 +54,7 @@ class Study:
     exclude: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    folds: int = 5
+    folds: int | None = None
     repeats: int | None = None
     judges: int | None = None
     confidence: float = 1.0
@@ -60,13 +64,21 @@ class Study:
     seed: int = 0
     client: str | None = None
     penalty: float | None = None
+    model: Model = "linear"
+    width: int = 32
+    depth: int = 1
+    steps: int = 800
 
     def __post_init__(self) -> None:
         _check_choice("task", self.task, (None, *get_args(Task)))
         _check_choice("metric", self.metric, (None, *METRICS))
         _check_choice("weights", self.weights, get_args(Weights))
         _check_choice("rule", self.rule, get_args(Rule))
-        _check_whole("folds", self.folds, _FEWEST_FOLDS)
+        _check_choice("model", self.model, get_args(Model))
+        if self.folds is not None:
+            _check_whole("folds", self.folds, 1 if self.model == "mlp" else _FEWEST_FOLDS)
+        for name in ("width", "depth", "steps"):
+            _check_whole(name, getattr(self, name), 1)
         for name in ("repeats", "judges"):
             if getattr(self, name) is not None:
                 _check_whole(name, getattr(self, name), 1 if name == "repeats" else _FEWEST_FOLDS)
@@ -112,7 +124,7 @@ class Study:
         repeats = next((times for most, times in _REPEATS if clients <= most), 1)
         judges = next((parts for most, parts in _JUDGES if clients <= most), 3)
         return Split(
-            folds=self.folds,
+            folds=5 if self.folds is None else self.folds,
             repeats=repeats if self.repeats is None else self.repeats,
             judges=judges if self.judges is None else self.judges,
             resamples=self.resamples,

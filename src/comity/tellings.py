@@ -172,11 +172,8 @@ def _contributions(result: Result) -> Section:
         for e in inner
     )
     columns = ("from", "to", "its loss", "without", "contribution")
-    unit = (
-        "log loss, by expansion"
-        if result.schema.target.classes
-        else "mean squared error, in units of the target's variance"
-    )
+    by = "log loss" if result.study.model == "mlp" else "log loss, by expansion"
+    unit = by if result.schema.target.classes else "mean squared error, in units of the target's variance"
     return Section(f"Who contributes what to whom: cross-fitted loss ({unit})", columns, rows, right=columns[2:])
 
 

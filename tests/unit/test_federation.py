@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from comity.client import Client, Given, Policy
-from comity.splits import assign_folds
 from comity.encoding import encode, encode_target, summarise
 from comity.errors import InputError, RefusedError, UnknownClientError
 from comity.federation import InProcess
 from comity.likelihood import LogLoss, spare_intercepts
 from comity.questions import Describe, Evaluate, FitAlone, Moments, Slopes, Split
 from comity.schema import ColumnSummary, Schema, agree
+from comity.splits import assign_folds
 
 NOWHERE = np.empty((0, 0))
 

@@ -11,6 +11,7 @@ from comity.descent import Points
 from comity.equilibrium import find_equilibrium
 from comity.fronts import QuadraticFront
 from comity.prove import prove
+from comity.searching import OnFront
 from federations import two_groups
 
 ALONE, BOTH = {0: frozenset({0}), 1: frozenset({1})}, frozenset({0, 1})
@@ -48,7 +49,7 @@ def test_a_gain_of_more_than_is_forgiven_refutes(errors: float, tolerance: float
     """Forgiven are the standard errors of a gain from all who leave with or after one, or what the search forgave."""
     search = Search(standard_errors_to_join=errors)
     for gain, verdict in ((forgiven - 0.001, Verdict.PROVED), (forgiven + 0.001, Verdict.REFUTED)):
-        game, certificate = prove(pair(), apart(gain, tolerance), search)
+        game, certificate = prove(OnFront(pair(), search), apart(gain, tolerance))
         # After the first has left, the second has nobody to gain from.
         assert certificate.forgiven == pytest.approx({"a": forgiven, "b": tolerance}, abs=1e-9)
         assert certificate.verdict is verdict
@@ -58,8 +59,8 @@ def test_a_gain_of_more_than_is_forgiven_refutes(errors: float, tolerance: float
 def test_what_is_forgiven_follows_from_the_points_that_were_found() -> None:
     """By definition, of groups that are found: its best in its coalition, against all who leave with or after it."""
     front, search = two_groups(0, 20, 30, 0.1, 1.0).front(), Search()
-    decision = decide(front, [f"c{i}" for i in range(6)], search)
-    _, certificate = prove(front, decision, search)
+    decision = decide(OnFront(front, search), [f"c{i}" for i in range(6)])
+    _, certificate = prove(OnFront(front, search), decision)
     numbers = decision.equilibrium.numbers
     for i, client in enumerate(decision.clients):
         trials = front.trials(np.array([i]))
@@ -71,18 +72,18 @@ def test_what_is_forgiven_follows_from_the_points_that_were_found() -> None:
             points = [(found.losses[0], found.weights, found.log_penalty)]
             points += [(m.loss, m.weights[None], np.array([m.log_penalty])) for m in known]
             best.append(min(points, key=lambda point: point[0]))
-        home, outside = (trials.models(weights, log_penalty) for _, weights, log_penalty in best)
+        home, outside = (trials.outcomes(weights, log_penalty) for _, weights, log_penalty in best)
         expected = max(decision.tolerance[i], trials.standard_error(home, outside)[0])
         assert certificate.forgiven[client] == pytest.approx(expected)
 
 
 def test_what_could_not_be_foretold_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     front, search = two_groups(0, 20, 30, 0.1, 1.0).front(), Search()
-    decision = decide(front, [f"c{i}" for i in range(6)], search)
+    decision = decide(OnFront(front, search), [f"c{i}" for i in range(6)])
     assert max(map(len, decision.equilibrium.coalitions)) > 2, "or all that is asked for was measured by the decision"
-    game, certificate = prove(front, decision, search)
+    game, certificate = prove(OnFront(front, search), decision)
     monkeypatch.setattr(comity.prove, "_expected", lambda decision: set())
-    same_game, same = prove(front, decision, search)
+    same_game, same = prove(OnFront(front, search), decision)
     assert same.verdict is certificate.verdict
     assert same.forgiven == pytest.approx(certificate.forgiven)
     for one, other in ((certificate.outer, same.outer), (certificate.inner, same.inner)):

@@ -50,6 +50,8 @@ def test_what_does_not_fit_is_refused(packed: Packed, message: str) -> None:
 
 def test_every_record_is_on_the_list() -> None:
     assert set(RECORDS) == {record.__name__ for pair in QUESTIONS.values() for record in pair}
-    assert set(QUESTIONS) == {"describe", "moments", "slopes", "fit-alone", "evaluate", "expand"}
+    of_tables = {"describe", "moments", "slopes", "fit-alone", "evaluate", "expand"}
+    of_networks = {"gradients", "local-steps", "held-losses", "train-alone", "search-front", "judge-models"}
+    assert set(QUESTIONS) == of_tables | of_networks
     for record in RECORDS.values():
         assert {field.type for field in fields(record)} <= {"str", "int", "bool", "Floats"}

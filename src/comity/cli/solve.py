@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from comity.checkpoint import Checkpoint
     from comity.result import Result
     from comity.study import Study
 
@@ -37,7 +39,16 @@ Examples:
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="A column to leave out; may be given again.")
 @click.option("--keep", metavar="COLUMN", multiple=True, help="A column that looks like an identifier and is none.")
 @click.option("--without", metavar="CLIENT", multiple=True, help="A client to leave out; may be given again.")
-@click.option("--folds", type=int, metavar="N", help="Parts of the rows that choose (5).")
+@click.option(
+    "--model",
+    type=click.Choice(["linear", "mlp"]),
+    help="Linear models, or perceptrons (which need torch).",
+)
+@click.option("--width", type=int, metavar="N", help="Units in a hidden layer of a perceptron (32).")
+@click.option("--depth", type=int, metavar="N", help="Hidden layers of a perceptron (1).")
+@click.option("--steps", type=int, metavar="N", help="Steps in which the front of perceptrons is trained (800).")
+@click.option("--resume", is_flag=True, help="Go on with a training of perceptrons that was interrupted.")
+@click.option("--folds", type=int, metavar="N", help="Parts of the rows that choose (5; with mlp 1, a sixth held out).")
 @click.option("--repeats", type=int, metavar="N", help="How often they are drawn (4; 2 from 13 clients on, 1 from 25).")
 @click.option(
     "--judges", type=int, metavar="N", help="Parts of the rows that judge (10; 5 from 25 clients on, 3 from 301)."
@@ -52,7 +63,7 @@ Examples:
 @click.option("--resamples", type=int, metavar="N", help="Say how sure each edge is, by N resamples of the rows (0).")
 @click.option("--study", "study_file", type=click.Path(), metavar="FILE", help="Settings in a TOML file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def solve(source: str | None, study_file: str | None, as_json: bool, force: bool, **given: Any) -> int:
+def solve(source: str | None, study_file: str | None, as_json: bool, force: bool, resume: bool, **given: Any) -> int:
     """Find out who should train with whom, and train their models.
 
     SOURCE is a table (.csv, .tsv, .parquet) in which the column --client says whose each row is, or a directory with
@@ -67,23 +78,26 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     from comity.cli.report import show_result, warn
     from comity.cli.screen import Screen
     from comity.files import check_free
-    from comity.sealed import FILES
+    from comity.sealed import FILES, MARKER, MODELS, NETWORKS
 
     source, out, study = _settled(source, study_file, given)
     if force and out is None:
         raise click.UsageError("--force goes with --out: it says that an earlier result in DIR may be replaced.")
     if out is not None:
         check_free(out, FILES, force=force)
-    result = _solved(source, study, Stages())
+    checkpoint = _checkpoint(out, study, resume)
+    result = _solved(source, study, Stages(), checkpoint)
     warn(result.warnings)
     if out is not None:
         result.save(out, force=force)
+    if checkpoint is not None:
+        checkpoint.remove()
     if as_json:
         click.echo(as_text(result).encode(), nl=False)
     else:
         show_result(result, Screen())
         if out is not None:
-            click.echo(f"\nWritten to {out}: {', '.join(FILES)}")
+            click.echo(f"\nWritten to {out}: {MARKER}, {MODELS if study.model == 'linear' else NETWORKS}")
     return REFUTED if result.certificate.witnesses else DONE
 
 
@@ -107,9 +121,23 @@ def _settled(source: str | None, study_file: str | None, given: dict[str, Any]) 
     return source, out, Study.from_mapping(told)
 
 
-def _solved(source: str, study: Study, stages: Any) -> Result:
+def _checkpoint(out: str | None, study: Study, resume: bool) -> Checkpoint | None:
+    """Return where a training is kept while it lasts: beside the result."""
+    from comity.checkpoint import Checkpoint
+
+    if resume and (out is None or study.model == "linear"):
+        raise click.UsageError("--resume goes with --model mlp and --out: beside DIR the training was kept.")
+    if out is None or study.model == "linear":
+        return None
+    place = Path(out)
+    checkpoint = Checkpoint(place.with_name(f"{place.name}.unfinished"), resume)
+    checkpoint.check()
+    return checkpoint
+
+
+def _solved(source: str, study: Study, stages: Any, checkpoint: Checkpoint | None) -> Result:
     from comity.solving import open_source, run
 
     with stages:
         stages("reading the table", 0, 1)
-        return run(open_source(source, study), study, stages)
+        return run(open_source(source, study), study, stages, checkpoint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from comity.client.rows import Rows
+from comity.neural.described import Described
 from comity.neural.learner import Learner
 from comity.neural.losses import LOSSES
 from comity.neural.modules import Functional, perceptron
@@ -27,6 +28,7 @@ def learner_of(rows: Rows, recipe: str) -> Learner:
             inputs=torch.as_tensor(encoded.features[:, :-1]),
             targets=targets.long() if classes else targets,
             strata=encoded.target if classes else encoded.target * 0,
+            described=Described(classes, encoded.described.mean, encoded.described.scale),
         )
     learner: Learner = rows.learners[recipe]
     return learner

@@ -241,7 +241,7 @@ class Trainer:
         """Look at what clients lose on rows held out, and keep the parameters if that is the least so far.
 
         What counts for a client is the best ray, not the mean: nobody takes a model that mixes those who do not go
-        together.
+        together. With another scalariser than the linear one, it is the greatest of the weighted losses on each ray.
         """
         rays = self._fixed_rays()
         folds = self.recipe.folds
@@ -254,11 +254,11 @@ class Trainer:
                 networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays)),
             )
         )
-        least = []
         for client, answer in answers.items():
             self._check_finite(client, state.step, answer.losses)
-            least.append(answer.losses.reshape(folds, -1).mean(axis=0).min())
-        loss = float(np.mean(least))
+        losses = np.stack([answer.losses.reshape(folds, -1).mean(axis=0) for answer in answers.values()], axis=1)
+        plain = self.settings.scalariser == "linear"
+        loss = float((losses.min(axis=0) if plain else (rays * losses).max(axis=1)).mean())
         state.checks.append((state.step, loss))
         if loss < state.best_loss:
             state.best, state.best_step, state.best_loss = state.parameters.clone(), state.step, loss

@@ -13,6 +13,7 @@ from comity.collaborators import Choices, Search
 from comity.descent import Points
 from comity.neural.adam import Adam, cosine
 from comity.neural.hypernetworks import Hypernetwork
+from comity.neural.judging import judge_models
 from comity.neural.learner import Learner
 from comity.neural.trials import NeuralTrials
 from comity.questions import (
@@ -176,4 +177,5 @@ ANSWERS: dict[str, Callable[[Learner, Any], Any]] = {
     "held-losses": held_losses,
     "train-alone": train_alone,
     "search-front": search_front,
+    "judge-models": judge_models,
 }

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import vmap
 
 from comity.errors import InputError
+from comity.neural.described import Described
 from comity.neural.losses import RowLoss, check_fit
 from comity.neural.modules import Functional
 from comity.neural.personal import Personal
@@ -37,6 +38,7 @@ class Learner:
     inputs: Tensor
     targets: Tensor
     strata: NDArray[np.float64]
+    described: Described
     personal: Personal = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,11 +118,12 @@ class Learner:
         losses: Tensor = vmap(lost, chunk_size=_CHUNK)(parameters)
         return losses
 
-    def outputs(self, parameters: Tensor, rows: Places) -> Tensor:
+    def outputs(self, parameters: Tensor, rows: Places, *, alone: bool = False) -> Tensor:
         """Return what a model (D,) says of some rows; of several networks the last has seen most of them."""
+        own = self.personal.alone if alone else self.personal.parameters
         self.functional.module.eval()
         with torch.no_grad():
-            return self.functional(parameters, self.personal.parameters[-1], self.inputs[rows])
+            return self.functional(parameters, own[-1], self.inputs[rows])
 
     def batch(self, step: int) -> Places:
         """Return the rows of a step; the seed, the owner and the step determine them."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from comity.client.splits import assign_folds
 from comity.likelihood import LogLoss, spare_intercepts
 from comity.questions import FitAlone, FitAloneAnswer, Split
+from comity.splits import assign_folds
 from labelled import labelled, loss_of
 
 

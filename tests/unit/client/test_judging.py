@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from comity.client.splits import FOR_ERRORS, assign_folds, generator_for
 from comity.encoding import predict
 from comity.questions import Evaluate, Evaluation, Split
+from comity.splits import FOR_ERRORS, assign_folds, generator_for
 from labelled import labelled, loss_of
 
 ROWS = 60

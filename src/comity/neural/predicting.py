@@ -1,0 +1,23 @@
+"""Predicting with a perceptron that was trained."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from comity.neural.described import Described
+from comity.neural.modules import Functional, perceptron
+from comity.schema import Target
+
+Floats = NDArray[np.float64]
+
+
+def predict_encoded(features: Floats, target: Target, model: Floats, width: int, depth: int) -> Floats:
+    """Return values (n,) or probabilities (n, C) for encoded rows (n, f), the last column of which is of ones."""
+    classes = len(target.classes)
+    module = perceptron(features.shape[1] - 1, classes or 1, width, depth, seed=0)
+    functional = Functional.of(module.double())
+    with torch.no_grad():
+        outputs = functional(torch.as_tensor(model), torch.zeros(0), torch.as_tensor(features[:, :-1]))
+    return Described(classes, target.mean, target.scale).predictions(outputs)
