@@ -136,8 +136,8 @@ def _models(trained: Trained, points: Points, counts: np.ndarray) -> np.ndarray:
 def _few_to_choose_by(held: dict[str, int]) -> Iterator[str]:
     few = [client for client, count in held.items() if count < _FEW_TO_CHOOSE_BY]
     if few:
-        others = f" and {len(few) - 1} more" if len(few) > 1 else ""
+        others = f" and {len(few) - 1} more have" if len(few) > 1 else " has"
         yield (
-            f"client {few[0]!r}{others} has fewer than {_FEW_TO_CHOOSE_BY} rows to choose collaborators by; with "
+            f"client {few[0]!r}{others} fewer than {_FEW_TO_CHOOSE_BY} rows to choose collaborators by; with "
             "folds=5 all its rows choose, in five trainings"
         )

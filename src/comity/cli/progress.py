@@ -28,16 +28,17 @@ class Stages:
         return self
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Tell that of a stage so much of so much is done."""
+        """Tell that of a stage so much of so much is done; what stands in brackets after its name may change."""
         if self._progress is None:
             return
-        if stage != self._stage:
+        name = stage.partition(" (")[0]
+        if name != self._stage:
             self._finish()
-            self._stage = stage
+            self._stage = name
             # Of a single step nobody knows how long it takes: its bar runs to and fro.
             self._task = self._progress.add_task(stage, total=total if total > 1 else None, completed=done)
         elif self._task is not None:
-            self._progress.update(self._task, completed=done)
+            self._progress.update(self._task, completed=done, description=stage)
 
     def _finish(self) -> None:
         if self._progress is not None and self._task is not None:
