@@ -5,13 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, Protocol, final
 
 from comity.core import check_names, unknown_client
 from comity.questions import Packed, pack, unpack
 
-if TYPE_CHECKING:  # whoever asks needs no code that sees rows
-    from comity.client import Client
+
+class Member(Protocol):
+    """Who can be asked: a `Client` with a table, or one with examples for a torch module."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def answer(self, question: object) -> Any:
+        """Answer a question, or refuse it."""
 
 
 @dataclass(slots=True)
@@ -60,7 +68,7 @@ class Federation(ABC):
 class InProcess(Federation):
     """Clients in this process. Questions and answers are packed and unpacked all the same, as on a wire."""
 
-    members: tuple[Client, ...]
+    members: tuple[Member, ...]
 
     def __post_init__(self) -> None:
         check_names(client.name for client in self.members)

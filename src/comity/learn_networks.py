@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from comity.collaborators import Search
 from comity.decide import decide
 from comity.descent import Points
 from comity.federation import Federation
+from comity.figures import KINDS
 from comity.fitting import Tell
 from comity.fronts.hypernetwork import State, Trained, Trainer, Training
 from comity.learn import Learned, agree_on
@@ -21,6 +23,7 @@ from comity.neural.modules import Functional, perceptron
 from comity.neural.recipe import Recipe
 from comity.prove import prove
 from comity.questions import JudgeModels, Split, TrainAlone
+from comity.schema import Schema
 from comity.searching import AtClients
 from comity.study import Study
 
@@ -28,17 +31,33 @@ if TYPE_CHECKING:
     from comity.checkpoint import Checkpoint
 
 _RATE_ALONE = 1e-2
+_RATE_TO_TUNE = 1e-3
 _FEW_TO_CHOOSE_BY = 20  # rows
 
 
-def learn_networks(
-    federation: Federation, study: Study, tell: Tell | None = None, checkpoint: Checkpoint | None = None
-) -> Learned:
-    """Learn who should train with whom, with perceptrons; a checkpoint keeps the training, and goes on with it."""
-    say = tell or (lambda stage, done, of: None)
-    say("asking for the columns", 0, 1)
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What is to be learned: how clients train, the model that all begins as (D,), and what is known of the rows."""
+
+    recipe: Recipe
+    base: torch.Tensor
+    training: Training
+    rows: dict[str, int]
+    schema: Schema
+    metric: str
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sent(self) -> np.ndarray:
+        """The first model, as it is sent."""
+        return self.base.to(torch.float64 if self.recipe.double else torch.float32).numpy()
+
+
+def of_tables(federation: Federation, study: Study) -> Setup:
+    """Agree on a schema, and return what is to be learned with perceptrons."""
     rows, agreement, metric = agree_on(federation, study)
-    schema, clients = agreement.schema, federation.clients
+    schema = agreement.schema
     classes = len(schema.target.classes)
     recipe = Recipe(
         schema=schema.to_json(),
@@ -50,15 +69,29 @@ def learn_networks(
     )
     module = perceptron(len(schema.features), classes or 1, study.width, study.depth, study.seed)
     base, _ = Functional.of(module).initial()
-    settings = Training(steps=study.steps, seed=study.seed)
+    training = Training(steps=study.steps, seed=study.seed)
+    return Setup(recipe, base, training, rows, schema, metric, agreement.left_out, agreement.warnings)
+
+
+def learn_networks(
+    federation: Federation,
+    study: Study,
+    setup: Setup,
+    tell: Tell | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Learned:
+    """Learn who should train with whom, with networks; a checkpoint keeps the training, and goes on with it."""
+    say = tell or (lambda stage, done, of: None)
+    clients, recipe = federation.clients, setup.recipe
+    told = recipe.to_json()
     with threadpool_limits(1):
-        trained = train(Trainer(federation, recipe, settings, len(base)), base, say, checkpoint)
+        trained = train(Trainer(federation, recipe, setup.training, len(setup.base)), setup.base, say, checkpoint)
         say("training alone", 0, 1)
-        alone = federation.ask(TrainAlone(recipe.to_json(), base.numpy(), study.steps, _RATE_ALONE))
-        counts = np.array([rows[client] if study.weights == "sample" else 1 for client in clients], np.float64)
+        alone = federation.ask(TrainAlone(told, "alone", setup.sent, setup.training.steps, _RATE_ALONE))
+        counts = np.array([setup.rows[client] if study.weights == "sample" else 1 for client in clients], np.float64)
         searching = AtClients(
             federation=federation,
-            recipe=recipe.to_json(),
+            recipe=told,
             network=trained.network.to_json(),
             parameters=trained.parameters,
             counts=counts,
@@ -69,32 +102,50 @@ def learn_networks(
         decision = decide(searching, clients)
         say("measuring for the proof", 0, 1)
         game, certificate = prove(searching, decision)
-    models = np.stack([[alone[client].parameters for client in clients]] * 3)
-    for kind, points in ((1, decision.coalition), (2, decision.best)):
-        shared = points.weights.sum(axis=1) > np.diag(points.weights)
-        models[kind][shared] = _models(trained, points, counts)[shared]
-    say("evaluating", 0, 1)
-    evaluations = federation.ask(
-        {
-            client: JudgeModels(recipe.to_json(), metric, np.ascontiguousarray(models[:, place]))
-            for place, client in enumerate(clients)
-        }
-    )
-    held = {client: count // recipe.parts if recipe.folds == 1 else count for client, count in rows.items()}
+        models = np.stack([[alone[client].parameters for client in clients]] * 3)
+        for kind, points in ((1, decision.coalition), (2, decision.best)):
+            shared = points.weights.sum(axis=1) > np.diag(points.weights)
+            models[kind][shared] = _models(trained, points, counts)[shared]
+            if study.fine_tune and shared.any():
+                say("tuning", kind - 1, 2)
+                models[kind] = _tuned(federation, told, KINDS[kind], models[kind], shared, study.fine_tune)
+        say("evaluating", 0, 1)
+        evaluations = federation.ask(
+            {
+                client: JudgeModels(told, setup.metric, np.ascontiguousarray(models[:, place]))
+                for place, client in enumerate(clients)
+            }
+        )
+    held = {client: count // recipe.parts if recipe.folds == 1 else count for client, count in setup.rows.items()}
     return Learned(
-        schema=schema,
-        metric=metric,
+        schema=setup.schema,
+        metric=setup.metric,
         split=Split(folds=recipe.folds, repeats=1, judges=1, resamples=0, seed=study.seed),
-        rows=rows,
+        rows=setup.rows,
         decision=decision,
         game=game,
         certificate=certificate,
         models=models.astype(np.float64),
         penalties=np.zeros(models.shape[:2]),
         evaluations=evaluations,
-        left_out=agreement.left_out,
-        warnings=(*agreement.warnings, *_few_to_choose_by(held)),
+        left_out=setup.left_out,
+        warnings=(*setup.warnings, *_few_to_choose_by(held)),
     )
+
+
+def _tuned(
+    federation: Federation, recipe: str, kind: str, models: np.ndarray, shared: np.ndarray, steps: int
+) -> np.ndarray:
+    """Return models (N, D), those that are shared trained further on their client's own rows."""
+    clients = federation.clients
+    asked = {
+        clients[place]: TrainAlone(recipe, kind, np.ascontiguousarray(models[place]), steps, _RATE_TO_TUNE)
+        for place in np.flatnonzero(shared).tolist()
+    }
+    tuned = models.copy()
+    for client, answer in federation.ask(asked).items():
+        tuned[clients.index(client)] = answer.parameters
+    return tuned
 
 
 def train(trainer: Trainer, base: torch.Tensor, say: Tell, checkpoint: Checkpoint | None = None) -> Trained:

@@ -272,9 +272,14 @@ class HeldLossesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TrainAlone:
-    """What is your model by yourself, trained from this one (D,) in so many steps? Answered by a `TrainAloneAnswer`."""
+    """What is your model, trained on your rows alone from this one (D,) in so many steps? `TrainAloneAnswer`.
+
+    `kind` is ``alone`` for the model by yourself, or that of a model to be tuned further (``coalition``, ``best``):
+    what is personal to you is kept for each.
+    """
 
     recipe: str
+    kind: str
     parameters: Tensors
     steps: int
     rate: float
@@ -328,7 +333,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class JudgeModels:
-    """How well do these models (M, D) do on the rows that you keep to judge, by this metric? An `Evaluation`."""
+    """How well do these models (3, D), alone, in the coalition and at best, do by this metric? An `Evaluation`.
+
+    The rows that you keep to judge say it.
+    """
 
     recipe: str
     metric: str

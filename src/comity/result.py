@@ -17,6 +17,7 @@ import numpy as np
 
 from comity.certificate import Certificate, certify
 from comity.core import BenefitGraph, Coalition, Game, unknown_client
+from comity.core.optional import require
 from comity.equilibrium import replay_peels
 from comity.errors import ChangedError, ComityError, ComityWarning, InputError
 from comity.figures import KINDS, Confidence, Contribution, Standing
@@ -30,6 +31,7 @@ from comity.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor, nn
 
 _ROUNDING = 1e-9
 
@@ -94,10 +96,28 @@ class Result:
         """
         from comity.predictions import predict
 
+        if self.study.model == "module":
+            raise InputError(
+                "the models are of a torch module, which predicts by itself: take its parameters (state_of)"
+            )
         predicted, notes = predict(self, rows, check_kind(model))
         for note in notes:
             warnings.warn(note, ComityWarning, stacklevel=2)
         return predicted
+
+    def state_of(
+        self, client: str, module: nn.Module, model: str = "coalition", personal: str | None = None
+    ) -> dict[str, Tensor]:
+        """Return a client's parameters for a torch module, by name, as `load_state_dict` takes them.
+
+        Parameters that are personal, by the pattern, stay with their client; they are not among these.
+        """
+        if client not in self.clients:
+            raise unknown_client(client, self.clients)
+        require("torch", "to fill a torch module")
+        from comity.neural.modules import state_of
+
+        return state_of(module, self.models[check_kind(model)][self.clients.index(client)], personal)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the models as plain values: what ``result.json`` holds, but for the seal."""
@@ -247,6 +267,8 @@ def _size(result: Result) -> int:
     pair = 2
     if study.model == "linear":
         return (features + 1) * (classes if classes > pair else 1)
+    if study.model == "module":
+        return int(result.models["alone"].shape[1])
     widths = [features, *[study.width] * study.depth, classes or 1]
     return sum((before + 1) * after for before, after in pairwise(widths))
 

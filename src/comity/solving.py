@@ -34,6 +34,10 @@ def solve(source: Source | Federation, client: str | None = None, target: str | 
     table for each client (a mapping by name, or a directory); or a `Federation`. `target` is the column to
     predict; the other `settings` are those of a `Study`.
 
+    With a torch module as `model`, `source` maps each client to its examples (a torch dataset of pairs, or two
+    tensors), and there are the settings `loss`, `personal` (a pattern for parameters that never leave their client), `batch`,
+    `training` and `double`, too.
+
     >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(0)
     >>> rows = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
@@ -42,6 +46,8 @@ def solve(source: Source | Federation, client: str | None = None, target: str | 
     >>> solve(rows, client="site", target="y").coalitions == ({"North", "South"}, {"West"})
     True
     """
+    if not isinstance(settings.get("model", ""), str):
+        return _solve_module(source, settings)
     if target is None:
         raise InputError("say which column is to be predicted: target=")
     Study.check_names(settings)
@@ -50,6 +56,21 @@ def solve(source: Source | Federation, client: str | None = None, target: str | 
     for note in result.warnings:
         warnings.warn(note, ComityWarning, stacklevel=2)
     return result
+
+
+def _solve_module(source: Any, settings: dict[str, Any]) -> Result:
+    """Solve for a torch module; see `solve`."""
+    require("torch", "to train neural networks")
+    from comity.learn_networks import learn_networks
+    from comity.solving_modules import MODULE_SETTINGS, clients_of, setup_of
+
+    module = settings.pop("model")
+    own = {name: settings.pop(name) for name in MODULE_SETTINGS if name in settings}
+    Study.check_names(settings, MODULE_SETTINGS)
+    study = Study("target", model="module", **settings)
+    federation = clients_of(source, module, own.get("loss", "cross-entropy"))
+    learned = learn_networks(federation, study, setup_of(federation, study, module, **own))
+    return _result(federation, study, learned, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +106,11 @@ def run(opened: Opened, study: Study, tell: Tell | None = None, checkpoint: Chec
     federation, warned = opened.federation, opened.warnings
     still_there = tuple(name for name in study.exclude if name not in opened.excluded)
     learned = _learned(federation, replace(study, exclude=still_there), tell, checkpoint)
+    return _result(federation, study, learned, warned)
+
+
+def _result(federation: Federation, study: Study, learned: Learned, warned: tuple[str, ...]) -> Result:
+    """Return what was learned as a result."""
     decision = learned.decision
     points = {"alone": decision.alone, "coalition": decision.coalition, "best": decision.best}
     undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values[0])]
@@ -113,9 +139,11 @@ def _learned(federation: Federation, study: Study, tell: Tell | None, checkpoint
     if study.model == "linear":
         return learn(federation, study, tell)
     require("torch", "to train neural networks")
-    from comity.learn_networks import learn_networks
+    from comity.learn_networks import learn_networks, of_tables
 
-    return learn_networks(federation, study, tell, checkpoint)
+    if tell is not None:
+        tell("asking for the columns", 0, 1)
+    return learn_networks(federation, study, of_tables(federation, study), tell, checkpoint)
 
 
 def _standing(learned: Learned, client: str) -> Standing:

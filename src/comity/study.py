@@ -20,7 +20,7 @@ from comity.schema import Task
 
 Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
-Model = Literal["linear", "mlp"]
+Model = Literal["linear", "mlp", "module"]
 # Folds are repeated, since with few rows one way to draw them may mislead; with more clients there is more to do.
 _REPEATS = ((12, 4), (24, 2))
 _JUDGES = ((24, 10), (300, 5))
@@ -43,6 +43,8 @@ class Study:
 
     `model` is linear, or a perceptron (``mlp``) with `depth` hidden layers of `width`, whose hypernetwork is trained in
     so many `steps`; then `folds` is how often rows are held out in turn to choose by, 1 being one part in six, once.
+    `fine_tune` is how many steps each client takes with its shared model on its own rows, in the end. A ``module`` of
+    torch's is for `comity.solve` only.
 
     >>> Study("died").split(clients=8).judges
     10
@@ -68,6 +70,7 @@ class Study:
     width: int = 32
     depth: int = 1
     steps: int = 800
+    fine_tune: int = 0
 
     def __post_init__(self) -> None:
         _check_choice("task", self.task, (None, *get_args(Task)))
@@ -76,9 +79,10 @@ class Study:
         _check_choice("rule", self.rule, get_args(Rule))
         _check_choice("model", self.model, get_args(Model))
         if self.folds is not None:
-            _check_whole("folds", self.folds, 1 if self.model == "mlp" else _FEWEST_FOLDS)
+            _check_whole("folds", self.folds, _FEWEST_FOLDS if self.model == "linear" else 1)
         for name in ("width", "depth", "steps"):
             _check_whole(name, getattr(self, name), 1)
+        _check_whole("fine_tune", self.fine_tune, 0)
         for name in ("repeats", "judges"):
             if getattr(self, name) is not None:
                 _check_whole(name, getattr(self, name), 1 if name == "repeats" else _FEWEST_FOLDS)

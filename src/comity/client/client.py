@@ -56,18 +56,24 @@ class Client:
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
-        kind = next((kind for kind, (asked, _) in QUESTIONS.items() if type(question) is asked), None)
-        if kind is None or kind not in self.policy.questions:
-            asked = type(question).__name__ if kind is None else kind
-            raise RefusedError(f"client {self.name!r} does not answer the question {asked!r}: its policy forbids it")
-        if len(self.rows) < self.policy.least_rows:
-            raise RefusedError(
-                f"client {self.name!r} has {len(self.rows)} rows and answers nothing about fewer than "
-                f"{self.policy.least_rows}; leave it out (--without), or ask it to lower its minimum"
-            )
+        kind = allowed(self.name, len(self.rows), self.policy, question)
         given = ANSWERS[kind](self._rows, question) if kind in ANSWERS else _by_learner(self._rows, kind, question)
         self.log.append(Given(kind, len(self.rows), pack(given).size))
         return given
+
+
+def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
+    """Return the kind of a question, having checked that a client with so many rows answers it."""
+    kind = next((kind for kind, (asked, _) in QUESTIONS.items() if type(question) is asked), None)
+    if kind is None or kind not in policy.questions:
+        asked = type(question).__name__ if kind is None else kind
+        raise RefusedError(f"client {name!r} does not answer the question {asked!r}: its policy forbids it")
+    if rows < policy.least_rows:
+        raise RefusedError(
+            f"client {name!r} has {rows} rows and answers nothing about fewer than {policy.least_rows}; "
+            "leave it out (--without), or ask it to lower its minimum"
+        )
+    return kind
 
 
 def describe(rows: Rows, question: Describe) -> Description:

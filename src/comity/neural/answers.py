@@ -82,35 +82,30 @@ def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
 
 
 def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
-    """Train the client's own model, for each network; of all steps, the one is taken that does best where held out."""
+    """Train a model on the client's rows alone, for each network; of all checks, the best where held out is taken."""
     networks = torch.arange(learner.recipe.networks)
     models = _tensor(learner, question.parameters).expand(len(networks), -1).clone()
-    kept = learner.personal.parameters
-    learner.personal.parameters = learner.personal.alone
-    adam, own_adam = Adam.begin(models), Adam.begin(kept)
-    best, found = np.inf, (models, learner.personal.parameters)
+    own = learner.personal.began if question.kind == "alone" else learner.personal.parameters
+    adam, own_adam = Adam.begin(models), Adam.begin(own)
+    best, found = _held_loss(learner, models, own), (models, own)
     every = max(1, question.steps // _CHECKS)
-    for step in range(question.steps + 1):
-        if step % every == 0 or step == question.steps:
-            loss = _held_loss(learner, models)
-            if loss < best:
-                best, found = loss, (models, learner.personal.parameters)
-        if step == question.steps:
-            break
-        _, by_model, by_own = learner.slopes(models, networks, step)
+    for step in range(question.steps):
+        _, by_model, by_own = learner.slopes(models, networks, step, own)
         rate = cosine(question.rate, step, question.steps)
-        models = adam.step(models, by_model, rate)
-        learner.personal.parameters = own_adam.step(learner.personal.parameters, by_own, rate)
-    models, learner.personal.alone = found
-    learner.personal.parameters = kept
+        models, own = adam.step(models, by_model, rate), own_adam.step(own, by_own, rate)
+        if (step + 1) % every == 0 or step + 1 == question.steps:
+            loss = _held_loss(learner, models, own)
+            if loss < best:
+                best, found = loss, (models, own)
+    models, learner.personal.kept[question.kind] = found
     return TrainAloneAnswer(models[-1].numpy(), np.array([best]))
 
 
-def _held_loss(learner: Learner, models: Tensor) -> float:
+def _held_loss(learner: Learner, models: Tensor, own: Tensor) -> float:
     """Return the mean loss of each network's model (K, D) over all rows held out."""
     with torch.no_grad():
         parts = [
-            learner.rows_lost(models[number : number + 1], number, rows)[0]
+            learner.rows_lost(models[number : number + 1], number, rows, own)[0]
             for number, rows in enumerate(learner.held)
             if rows.size
         ]

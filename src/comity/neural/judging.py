@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from comity.figures import KINDS
 from comity.metrics import METRICS
 from comity.neural.learner import Learner
 from comity.questions import Evaluation, JudgeModels
@@ -13,18 +14,17 @@ from comity.splits import FOR_ERRORS, generator_for
 
 Floats = NDArray[np.float64]
 _RESAMPLES = 200
-_ALONE = 0  # the first model is the one that the client trained by itself
 
 
 def judge_models(learner: Learner, question: JudgeModels) -> Evaluation:
-    """Answer how well models (M, D) do, and what they gain over the first, with errors from resampled rows."""
+    """Answer how well models (3, D) do, and what they gain over the first, with errors from resampled rows."""
     rows = learner.judging
     metric = METRICS[question.metric]
     target = learner.described.as_given(learner.targets[rows].double().numpy())
     models = torch.as_tensor(question.parameters, dtype=learner.dtype)
     predicted = [
-        learner.described.predictions(learner.outputs(model, rows, alone=number == _ALONE))
-        for number, model in enumerate(models)
+        learner.described.predictions(learner.outputs(kind, model, rows))
+        for kind, model in zip(KINDS, models, strict=True)
     ]
     drawn = generator_for(learner.recipe.seed, learner.owner, FOR_ERRORS).multinomial(
         rows.size, np.full(rows.size, 1 / rows.size), _RESAMPLES

@@ -83,17 +83,19 @@ class Learner:
             mask[network, rows] = 0.0
         return mask
 
-    def slopes(self, parameters: Tensor, networks: Tensor, step: int) -> tuple[Tensor, Tensor, Tensor]:
+    def slopes(
+        self, parameters: Tensor, networks: Tensor, step: int, mine: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Return mean losses (M,) of models (M, D) on a step's rows, and slopes by model (M, D) and by what is own."""
         rows = self.batch(step)
         inputs, targets = self.inputs[rows], self.targets[rows]
         weights = self.trains[networks][:, rows]
         weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
         models = parameters.detach().requires_grad_()
-        own = self.personal.parameters[networks].detach().requires_grad_()
+        own = (self.personal.parameters if mine is None else mine)[networks].detach().requires_grad_()
 
-        def mean_loss(flat: Tensor, mine: Tensor, weight: Tensor) -> Tensor:
-            return self.loss(self.functional(flat, mine, inputs), targets) @ weight
+        def mean_loss(flat: Tensor, personal: Tensor, weight: Tensor) -> Tensor:
+            return self.loss(self.functional(flat, personal, inputs), targets) @ weight
 
         self.functional.module.train()
         with self._seeded(step):
@@ -104,10 +106,10 @@ class Learner:
         by_model, by_own = torch.autograd.grad(losses.sum(), (models, own), materialize_grads=True)
         return losses.detach(), by_model, by_own
 
-    def rows_lost(self, parameters: Tensor, network: int, rows: Places) -> Tensor:
+    def rows_lost(self, parameters: Tensor, network: int, rows: Places, mine: Tensor | None = None) -> Tensor:
         """Return what models (M, D) of a network lose on each of some rows (M, n)."""
         inputs, targets = self.inputs[rows], self.targets[rows]
-        own = self.personal.parameters[network]
+        own = (self.personal.parameters if mine is None else mine)[network]
         self.functional.module.eval()
 
         def lost(flat: Tensor) -> Tensor:
@@ -118,12 +120,11 @@ class Learner:
         losses: Tensor = vmap(lost, chunk_size=_CHUNK)(parameters)
         return losses
 
-    def outputs(self, parameters: Tensor, rows: Places, *, alone: bool = False) -> Tensor:
-        """Return what a model (D,) says of some rows; of several networks the last has seen most of them."""
-        own = self.personal.alone if alone else self.personal.parameters
+    def outputs(self, kind: str, parameters: Tensor, rows: Places) -> Tensor:
+        """Return what a model (D,) of a kind says of some rows; of several networks the last has seen most of them."""
         self.functional.module.eval()
         with torch.no_grad():
-            return self.functional(parameters, own[-1], self.inputs[rows])
+            return self.functional(parameters, self.personal.of(kind)[-1], self.inputs[rows])
 
     def batch(self, step: int) -> Places:
         """Return the rows of a step; the seed, the owner and the step determine them."""

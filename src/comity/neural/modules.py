@@ -8,7 +8,9 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -77,7 +79,8 @@ class Functional:
 
     def state(self, flat: Tensor, own: Tensor) -> dict[str, Tensor]:
         """Return parameters by name, as torch keeps them."""
-        return {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
+        state = self._unflattened(self.generated, flat)
+        return state | self._unflattened(self.personal, own) if own.numel() else state
 
     @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
@@ -89,6 +92,18 @@ class Functional:
         shapes = [self._shapes[name] for name in names]
         parts = torch.split(flat, [prod(shape) for shape in shapes])
         return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
+
+
+def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None = None) -> dict[str, Tensor]:
+    """Return parameters (D,) by the names that they have in a module."""
+    functional = Functional.of(module, personal)
+    if flat.size != functional.size:
+        raise InputError(
+            f"the module has {functional.size:,} parameters to be shared and the model {flat.size:,}; give the module "
+            "that it was trained with, and the pattern for personal ones"
+        )
+    dtype = next(module.parameters()).dtype
+    return functional.state(torch.as_tensor(flat, dtype=dtype), torch.zeros(0))
 
 
 def check_module(module: Any) -> None:

@@ -104,7 +104,7 @@ def test_a_search_at_the_client_is_the_search_on_its_trials() -> None:
 def test_training_alone_finds_the_clients_own_optimum() -> None:
     linear = Linear.drawn(2, rows=200)
     for own, learner in enumerate(linear.learners):
-        answer = train_alone(learner, TrainAlone(linear.recipe.to_json(), np.zeros(linear.size), 400, 0.05))
+        answer = train_alone(learner, TrainAlone(linear.recipe.to_json(), "alone", np.zeros(linear.size), 400, 0.05))
         best = linear.exact(np.eye(2))[own]
         loss, least = (linear.losses(each[None])[0, own] for each in (answer.parameters, best))
         assert loss < 1.02 * least

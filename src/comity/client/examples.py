@@ -1,0 +1,121 @@
+"""A client with examples of any shape, for a torch module: images, sequences, whatever a dataset holds."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Sized
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.data import default_collate
+
+from comity.client.client import Given, Policy, allowed
+from comity.core import check_name
+from comity.errors import InputError
+from comity.neural.answers import ANSWERS
+from comity.neural.described import Described
+from comity.neural.learner import Learner
+from comity.neural.losses import LOSSES, RowLoss
+from comity.neural.modules import Functional, check_module
+from comity.neural.recipe import Recipe
+from comity.questions import Describe, Description, pack
+from comity.schema import ColumnSummary
+
+TARGET = "target"
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetClient:
+    """An owner of examples, which go nowhere: pairs of an input and a target, in a torch dataset or as two tensors.
+
+    It has the `module` whose parameters are trained, and the `loss`: a name, or a function of outputs and targets that
+    gives each row's loss. What it answers is what a table's `Client` answers about networks.
+    """
+
+    name: str
+    dataset: Any = field(repr=False)
+    module: nn.Module = field(repr=False)
+    loss: str | Callable[[Tensor, Tensor], Tensor] = "cross-entropy"
+    policy: Policy = field(default_factory=Policy)
+    log: list[Given] = field(default_factory=list, repr=False)
+    _examples: tuple[Tensor, Tensor] = field(init=False, repr=False)
+    _learners: dict[str, Learner] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        check_module(self.module)
+        if isinstance(self.loss, str) and self.loss not in LOSSES:
+            raise InputError(f"there is no loss {self.loss!r}; there are {', '.join(LOSSES)}, or give a function")
+        object.__setattr__(self, "_examples", _stacked(self.name, self.dataset))
+
+    def answer(self, question: object) -> Any:
+        """Answer a question, or refuse it."""
+        rows = len(self._examples[1])
+        kind = allowed(self.name, rows, self.policy, question)
+        if isinstance(question, Describe):
+            given: Any = self._describe()
+        elif kind in ANSWERS:
+            given = ANSWERS[kind](self._learner(question.recipe), question)  # type: ignore[attr-defined]
+        else:
+            raise InputError(f"client {self.name!r} has examples and no table; it cannot answer {kind!r}")
+        self.log.append(Given(kind, rows, pack(given).size))
+        return given
+
+    def _describe(self) -> Description:
+        """Tell how many examples there are, and of classes how many of each."""
+        targets = self._examples[1]
+        summary = ColumnSummary(TARGET, "number", len(targets), 0, 0)
+        if not targets.is_floating_point():
+            classes, counts = torch.unique(targets, return_counts=True)
+            levels = {str(int(each)): int(count) for each, count in zip(classes, counts, strict=True)}
+            summary = ColumnSummary(TARGET, "number", len(targets), 0, len(levels), levels=levels)
+        return Description(len(targets), json.dumps([asdict(summary)]))
+
+    def _learner(self, recipe: str) -> Learner:
+        if recipe not in self._learners:
+            inputs, targets = self._examples
+            classes = 0 if targets.is_floating_point() else int(targets.max()) + 1
+            loss: RowLoss = LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
+            wanted = Recipe.from_json(recipe)
+            self._learners[recipe] = Learner(
+                owner=self.name,
+                recipe=wanted,
+                functional=Functional.of(copy.deepcopy(self.module), wanted.personal),
+                loss=loss,
+                inputs=inputs,
+                targets=targets,
+                strata=targets.double().numpy() if classes else np.zeros(len(targets)),
+                described=Described(classes),
+            )
+        return self._learners[recipe]
+
+
+def _stacked(name: str, dataset: Any) -> tuple[Tensor, Tensor]:
+    """Return all inputs and all targets of a dataset as tensors."""
+    if isinstance(dataset, tuple) and len(dataset) == 2:
+        inputs, targets = (torch.as_tensor(each) for each in dataset)
+    elif isinstance(dataset, Sized) and hasattr(dataset, "__getitem__"):
+        if not len(dataset):
+            raise InputError(f"client {name!r} has no examples")
+        try:
+            inputs, targets = default_collate([dataset[place] for place in range(len(dataset))])
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"the examples of client {name!r} are not pairs of an input and a target, all of one shape "
+                f"({str(error).splitlines()[0]})"
+            ) from None
+    else:
+        raise InputError(
+            f"the examples of client {name!r} must be a torch dataset of pairs, or two tensors, not "
+            f"{type(dataset).__name__}"
+        )
+    if len(inputs) != len(targets):
+        raise InputError(f"client {name!r} has {len(inputs)} inputs and {len(targets)} targets")
+    finite = [each for each in (inputs, targets) if each.is_floating_point() and not torch.isfinite(each).all()]
+    if finite:
+        raise InputError(f"client {name!r} has a value that is missing or infinite; mend it")
+    return inputs, targets

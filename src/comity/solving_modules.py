@@ -1,0 +1,76 @@
+"""`comity.solve` for torch modules: who should train with whom, with a model and examples of any shape."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from comity.client.examples import TARGET, DatasetClient
+from comity.errors import InputError
+from comity.federation import Federation, InProcess
+from comity.fronts.hypernetwork import Training
+from comity.learn_networks import Setup
+from comity.metrics import DEFAULT, METRICS
+from comity.neural.modules import Functional
+from comity.neural.recipe import Recipe
+from comity.questions import Describe
+from comity.schema import Schema, Target
+from comity.study import Study
+
+MODULE_SETTINGS = ("loss", "personal", "batch", "training", "double")
+
+
+def clients_of(source: Any, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor]) -> Federation:
+    """Return the federation of a mapping from each client to its examples, or the one given."""
+    if isinstance(source, Federation):
+        return source
+    if not isinstance(source, Mapping):
+        raise InputError(
+            f"with a torch module, clients come as a mapping from name to examples, or as a federation, not as "
+            f"{type(source).__name__}"
+        )
+    return InProcess(tuple(DatasetClient(str(name), examples, module, loss) for name, examples in source.items()))
+
+
+def setup_of(
+    federation: Federation,
+    study: Study,
+    module: nn.Module,
+    *,
+    loss: str | Callable[[Tensor, Tensor], Tensor] = "cross-entropy",
+    personal: str | None = None,
+    batch: int = 0,
+    training: Training | None = None,
+    double: bool = False,
+) -> Setup:
+    """Return what is to be learned with a module."""
+    if len(federation.clients) < 2:
+        raise InputError("there is one client only; there is nobody to train with")
+    rows: dict[str, int] = {}
+    levels: Counter[int] = Counter()
+    for client, answer in federation.ask(Describe(TARGET, classes=True)).items():
+        rows[client] = answer.rows
+        (told,) = json.loads(answer.columns)
+        levels.update({int(level): count for level, count in (told["levels"] or {}).items()})
+    classes = tuple(str(each) for each in range(max(levels) + 1)) if levels else ()
+    target = (
+        Target(TARGET, "classes", classes=classes) if classes else Target(TARGET, "regression", mean=0.0, scale=1.0)
+    )
+    metric = study.metric or ("accuracy" if classes else DEFAULT["regression"])
+    if METRICS[metric].task != target.task:
+        raise InputError(f"the metric {metric!r} is not for targets that are {target.task}")
+    base, _ = Functional.of(module, personal).initial()
+    recipe = Recipe(
+        loss=loss if isinstance(loss, str) else getattr(loss, "__name__", "of its own"),
+        personal=personal,
+        folds=study.folds or 1,
+        batch=batch,
+        double=double,
+        seed=study.seed,
+    )
+    settings = training or Training(steps=study.steps, seed=study.seed)
+    return Setup(recipe, base, settings, rows, Schema((), target), metric)

@@ -1,0 +1,136 @@
+"""`comity.solve` with torch modules and examples of any shape."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+import comity
+from comity.errors import InputError
+from comity.fronts.hypernetwork import Training
+
+QUICK = Training(steps=150, per_step=4, rate=1e-2)
+
+
+class Small(nn.Module):
+    """A convolution and a head for images of 6 × 6."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Dropout(0.1), nn.AdaptiveAvgPool2d(2), nn.Flatten())
+        self.head = nn.Linear(16, 2)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.head(self.body(images))
+
+
+def images(seed: int, rows: int, *, turned: bool = False) -> TensorDataset:
+    """Stripes, across or along; `turned` clients call them the other way round."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, rows)
+    stripes = np.sin(np.arange(6) * 2.0)
+    pictures = np.where(kind[:, None, None] == 1, stripes[None, :, None], stripes[None, None, :])
+    noisy = pictures + 0.8 * rng.normal(size=(rows, 6, 6))
+    return TensorDataset(torch.tensor(noisy[:, None], dtype=torch.float32), torch.tensor(1 - kind if turned else kind))
+
+
+def module() -> nn.Module:
+    torch.manual_seed(0)
+    return Small()
+
+
+@pytest.fixture(scope="module")
+def solved() -> comity.Result:
+    clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
+    return comity.solve(clients, model=module(), loss="cross-entropy", metric="accuracy", training=QUICK, folds=3)
+
+
+def test_images_of_one_kind_go_together(solved: comity.Result) -> None:
+    assert solved.metric == "accuracy"
+    assert frozenset("c") in solved.coalitions, "what is turned round helps nobody"
+    assert solved.certificate.proved
+
+
+def test_a_result_of_a_module_is_saved_loaded_checked_and_fills_it(solved: comity.Result, tmp_path: Path) -> None:
+    solved.save(tmp_path / "run")
+    loaded = comity.verify(tmp_path / "run")
+    assert loaded.coalitions == solved.coalitions
+    filled = module()
+    filled.load_state_dict(loaded.state_of("c", filled, model="alone"))
+    filled.eval()
+    pictures, kinds = images(9, 200, turned=True).tensors
+    with torch.no_grad():
+        right = (filled(pictures).argmax(dim=1) == kinds).double().mean()
+    assert right > 0.7
+    with pytest.raises(InputError, match="of a torch module, which predicts by itself"):
+        loaded.predict(None)
+    with pytest.raises(InputError, match="give the module that it was trained with"):
+        loaded.state_of("c", nn.Linear(3, 2))
+
+
+def test_a_seed_determines_everything_even_dropout() -> None:
+    clients = {"a": images(0, 40), "b": images(1, 40)}
+    settings = {"model": module(), "training": Training(steps=20), "batch": 16}
+    one, other = (comity.solve(clients, **settings) for _ in range(2))
+    np.testing.assert_array_equal(one.models["alone"], other.models["alone"])
+    assert one.game == other.game or list(one.game.records()) == list(other.game.records())
+
+
+def test_a_personal_head_never_leaves() -> None:
+    clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
+    given = module()
+    result = comity.solve(clients, model=given, personal="^head", training=QUICK, folds=3)
+    body = sum(each.numel() for each in given.body.parameters())
+    assert result.models["coalition"].shape == (3, body)
+    state = result.state_of("a", given, personal="^head")
+    assert set(state) == {"body.0.weight", "body.0.bias"}
+
+
+def test_tuning_on_ones_own_rows() -> None:
+    clients = {"a": images(0, 60), "b": images(1, 60)}
+    settings = {"model": module(), "training": QUICK, "folds": 3}
+    plain, tuned = (comity.solve(clients, **settings, fine_tune=steps) for steps in (0, 30))
+    assert plain.coalitions == tuned.coalitions
+    if len(plain.coalitions) == 1:
+        assert not np.array_equal(plain.models["coalition"], tuned.models["coalition"])
+    np.testing.assert_array_equal(plain.models["alone"], tuned.models["alone"])
+
+
+def numbers(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    x = torch.randn(rows, 3, generator=torch.Generator().manual_seed(rows))
+    return x, x.sum(dim=1)
+
+
+def test_numbers_and_a_loss_of_ones_own() -> None:
+    def absolute(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return (outputs[:, 0] - targets).abs()
+
+    clients = {"a": numbers(40), "b": numbers(50)}
+    result = comity.solve(clients, model=nn.Linear(3, 1), loss=absolute, training=Training(steps=30), seed=3)
+    assert result.metric == "rmse"
+    assert result.study.seed == 3
+
+
+@pytest.mark.parametrize(
+    ("clients", "settings", "message"),
+    [
+        ({"a": numbers(40)}, {"loss": "squared"}, "there is one client only"),
+        ([numbers(40)], {"loss": "squared"}, "clients come as a mapping from name to examples"),
+        ({"a": numbers(40), "b": 3}, {"loss": "squared"}, "client 'b' must be a torch dataset of pairs"),
+        ({"a": numbers(40), "b": numbers(40)}, {}, "must be \\(rows, classes\\)|gives 1 classes"),
+        ({"a": numbers(40), "b": numbers(40)}, {"loss": "cube"}, "no loss 'cube'; there are squared, cross-entropy"),
+        ({"a": numbers(40), "b": numbers(40)}, {"loss": "squared", "metric": "auc"}, "is not for"),
+        ({"a": numbers(40), "b": numbers(40)}, {"loss": "squared", "personal": "head"}, "matches the pattern 'head'"),
+        ({"a": numbers(40), "b": (torch.ones(40, 3), torch.full((40,), torch.nan))}, {"loss": "squared"}, "missing or infinite"),
+        ({"a": numbers(40), "b": (torch.ones(40, 3), torch.ones(39))}, {"loss": "squared"}, "40 inputs and 39 targets"),
+        ({"a": numbers(40), "b": (torch.ones(40, 5), torch.ones(40))}, {"loss": "squared"}, "cannot take examples of shape"),
+        ({"a": numbers(40), "b": numbers(40)}, {"loss": "squared", "stepz": 3}, "no setting 'stepz'; did you mean 'steps'"),
+        ({"a": numbers(40), "b": numbers(11)}, {"loss": "squared", "folds": 9}, "client 'b' has 11 rows, too few"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense(clients: object, settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        comity.solve(clients, model=nn.Linear(3, 1), **settings)
