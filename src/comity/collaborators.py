@@ -85,11 +85,15 @@ class Choices:
 class ClipRule:
     """The paper's own way to a set: no weight below `floor` while searching, then whoever is above `threshold`.
 
-    It binds clients that gain nothing (docs/method.md) and is here to reproduce the paper's tables.
+    It binds clients that gain nothing (docs/method.md) and is here to reproduce the paper's tables. With `steps`, the
+    search is the paper's too: so many of them down the slope at a fixed `rate`, from equal weights, each clipped and
+    scaled to sum to one; the last iterate is taken, and its loss is that before it was scaled.
     """
 
     floor: float = 0.05
     threshold: float = 0.1
+    steps: int = 0
+    rate: float = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,13 +289,28 @@ class Search:
         alone = self.with_best_penalty(trials, _alone(trials, face))
         take_exact(trials, alone, _alone(trials, face) > 0)
         start = self.with_best_penalty(trials, _pooled(face))
-        floored = Floored(trials, face, rule.floor)
-        best = _judged(trials, floored.weights_of(descend(floored, start, face, self.steps, self.bounds(trials))))
+        if rule.steps:
+            best = _walk(trials, start, face, rule)
+        else:
+            floored = Floored(trials, face, rule.floor)
+            best = _judged(trials, floored.weights_of(descend(floored, start, face, self.steps, self.bounds(trials))))
         sets = face & (best.weights > rule.threshold)
         sets[np.arange(len(trials)), trials.target] = True
         start = self.with_best_penalty(trials, _confined(best.weights, sets, trials.target))
         chosen = descend(trials, start, sets, self.steps, self.bounds(trials))
-        return Choices(sets, chosen, best.better_of(chosen), alone, np.maximum(chosen.losses - best.losses, 0.0))
+        if not rule.steps:
+            best = best.better_of(chosen)
+        return Choices(sets, chosen, best, alone, np.maximum(chosen.losses - best.losses, 0.0))
+
+
+def _walk(trials: Trials, start: Points, face: Booleans, rule: ClipRule) -> Points:
+    """Walk as the paper does: see `ClipRule`."""
+    weights = clipped = start.weights
+    for _ in range(rule.steps):
+        _, slope, _ = trials.derivatives(weights, start.log_penalty)
+        clipped = np.where(face, np.clip(weights - rule.rate * slope, rule.floor, 1.0), 0.0)
+        weights = clipped / clipped.sum(axis=1, keepdims=True)
+    return Points(weights, start.log_penalty, trials.losses(clipped, start.log_penalty))
 
 
 def _leaning(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,8 @@ def solve(source: Source | Federation, client: str | None = None, target: str | 
     predict; the other `settings` are those of a `Study`.
 
     With a torch module as `model`, `source` maps each client to its examples (a torch dataset of pairs, or two
-    tensors), and there are the settings `loss`, `personal` (a pattern for parameters that never leave their client), `batch`,
-    `training` and `double`, too.
+    tensors), and there are the settings `loss`, `personal` (a pattern for parameters that never leave their client),
+    `batch`, `training`, `double` and `checkpoint` (a directory that keeps the training, and from which it goes on).
 
     >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(0)
@@ -61,6 +62,7 @@ def solve(source: Source | Federation, client: str | None = None, target: str | 
 def _solve_module(source: Any, settings: dict[str, Any]) -> Result:
     """Solve for a torch module; see `solve`."""
     require("torch", "to train neural networks")
+    from comity.checkpoint import Checkpoint
     from comity.learn_networks import learn_networks
     from comity.solving_modules import MODULE_SETTINGS, clients_of, setup_of
 
@@ -69,7 +71,13 @@ def _solve_module(source: Any, settings: dict[str, Any]) -> Result:
     Study.check_names(settings, MODULE_SETTINGS)
     study = Study("target", model="module", **settings)
     federation = clients_of(source, module, own.get("loss", "cross-entropy"))
-    learned = learn_networks(federation, study, setup_of(federation, study, module, **own))
+    directory = own.pop("checkpoint", None)
+    checkpoint = None if directory is None else Checkpoint(Path(directory), resume=True)
+    if checkpoint is not None and own.get("personal"):
+        raise InputError("a training with personal parameters, which never leave their client, cannot be kept here")
+    learned = learn_networks(federation, study, setup_of(federation, study, module, **own), None, checkpoint)
+    if checkpoint is not None:
+        checkpoint.remove()
     return _result(federation, study, learned, ())
 
 

@@ -21,7 +21,7 @@ from comity.questions import Describe
 from comity.schema import Schema, Target
 from comity.study import Study
 
-MODULE_SETTINGS = ("loss", "personal", "batch", "training", "double")
+MODULE_SETTINGS = ("loss", "personal", "batch", "training", "double", "checkpoint")
 
 
 def clients_of(source: Any, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor]) -> Federation:

@@ -114,23 +114,29 @@ def test_numbers_and_a_loss_of_ones_own() -> None:
     assert result.study.seed == 3
 
 
+PAIR = {"a": numbers(40), "b": numbers(40)}
+GAPS = (torch.ones(40, 3), torch.full((40,), torch.nan))
+WIDE = (torch.ones(40, 5), torch.ones(40))
+SQUARED = {"loss": "squared"}
+
+
 @pytest.mark.parametrize(
     ("clients", "settings", "message"),
     [
-        ({"a": numbers(40)}, {"loss": "squared"}, "there is one client only"),
-        ([numbers(40)], {"loss": "squared"}, "clients come as a mapping from name to examples"),
-        ({"a": numbers(40), "b": 3}, {"loss": "squared"}, "client 'b' must be a torch dataset of pairs"),
-        ({"a": numbers(40), "b": numbers(40)}, {}, "must be \\(rows, classes\\)|gives 1 classes"),
-        ({"a": numbers(40), "b": numbers(40)}, {"loss": "cube"}, "no loss 'cube'; there are squared, cross-entropy"),
-        ({"a": numbers(40), "b": numbers(40)}, {"loss": "squared", "metric": "auc"}, "is not for"),
-        ({"a": numbers(40), "b": numbers(40)}, {"loss": "squared", "personal": "head"}, "matches the pattern 'head'"),
-        ({"a": numbers(40), "b": (torch.ones(40, 3), torch.full((40,), torch.nan))}, {"loss": "squared"}, "missing or infinite"),
-        ({"a": numbers(40), "b": (torch.ones(40, 3), torch.ones(39))}, {"loss": "squared"}, "40 inputs and 39 targets"),
-        ({"a": numbers(40), "b": (torch.ones(40, 5), torch.ones(40))}, {"loss": "squared"}, "cannot take examples of shape"),
-        ({"a": numbers(40), "b": numbers(40)}, {"loss": "squared", "stepz": 3}, "no setting 'stepz'; did you mean 'steps'"),
-        ({"a": numbers(40), "b": numbers(11)}, {"loss": "squared", "folds": 9}, "client 'b' has 11 rows, too few"),
+        ({"a": numbers(40)}, SQUARED, "there is one client only"),
+        ([numbers(40)], SQUARED, "clients come as a mapping from name to examples"),
+        ({"a": numbers(40), "b": 3}, SQUARED, "client 'b' must be a torch dataset of pairs"),
+        (PAIR, {}, "gives 1 classes"),
+        (PAIR, {"loss": "cube"}, "no loss 'cube'; there are squared, cross-entropy"),
+        (PAIR, SQUARED | {"metric": "auc"}, "is not for"),
+        (PAIR, SQUARED | {"personal": "head"}, "matches the pattern 'head'"),
+        (PAIR, SQUARED | {"stepz": 3}, "no setting 'stepz'; did you mean 'steps'"),
+        ({"a": numbers(40), "b": GAPS}, SQUARED, "missing or infinite"),
+        ({"a": numbers(40), "b": (torch.ones(40, 3), torch.ones(39))}, SQUARED, "40 inputs and 39 targets"),
+        ({"a": numbers(40), "b": WIDE}, SQUARED, "cannot take examples of shape"),
+        ({"a": numbers(40), "b": numbers(11)}, SQUARED | {"folds": 9}, "client 'b' has 11 rows, too few"),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense(clients: object, settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         comity.solve(clients, model=nn.Linear(3, 1), **settings)

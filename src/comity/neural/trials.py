@@ -88,9 +88,15 @@ class NeuralTrials:
         return np.asarray(difference.std(axis=1, ddof=1) / np.sqrt(difference.shape[1]))
 
     def _lost(self, weights: Tensor) -> Tensor:
-        shares = weights * self.counts
-        models = self.network(self.parameters, shares / shares.sum(dim=1, keepdim=True))
+        models = self.network(self.parameters, self._shares(weights))
         parts = [
             self.learner.rows_lost(models[number], number, rows) for number, rows in enumerate(self.rows) if rows.size
         ]
         return torch.cat(parts, dim=1)
+
+    def _shares(self, weights: Tensor) -> Tensor:
+        """Return shares of the objective (P, N): weights themselves, if all clients count alike."""
+        if (self.counts == self.counts[0]).all():
+            return weights
+        shares = weights * self.counts
+        return shares / shares.sum(dim=1, keepdim=True)
