@@ -32,10 +32,11 @@ class Adam:
     def step(self, parameters: Tensor, gradient: Tensor, rate: float) -> Tensor:
         """Return parameters a step further down a gradient."""
         self.steps += 1
-        self.mean = _MEAN * self.mean + (1 - _MEAN) * gradient
-        self.square = _SQUARE * self.square + (1 - _SQUARE) * gradient**2
-        mean, square = self.mean / (1 - _MEAN**self.steps), self.square / (1 - _SQUARE**self.steps)
-        return parameters - rate * mean / (square.sqrt() + _LEAST)
+        # In place: with millions of parameters, every array that is made anew costs as much as a client's gradient.
+        self.mean.mul_(_MEAN).add_(gradient, alpha=1 - _MEAN)
+        self.square.mul_(_SQUARE).addcmul_(gradient, gradient, value=1 - _SQUARE)
+        scale = (self.square / (1 - _SQUARE**self.steps)).sqrt_().add_(_LEAST)
+        return parameters.addcdiv(self.mean, scale, value=-rate / (1 - _MEAN**self.steps))
 
 
 def cosine(rate: float, step: int, steps: int) -> float:

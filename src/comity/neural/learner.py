@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import vmap
 
 from comity.errors import InputError
@@ -102,7 +102,7 @@ class Learner:
             if len(models) == 1:  # convolutions with one set of weights are faster so
                 losses = mean_loss(models[0], own[0], weights[0])[None]
             else:
-                losses = vmap(mean_loss, randomness="different", chunk_size=_CHUNK)(models, own, weights)
+                losses = vmap(mean_loss, randomness="different", chunk_size=_chunk(models))(models, own, weights)
         by_model, by_own = torch.autograd.grad(losses.sum(), (models, own), materialize_grads=True)
         return losses.detach(), by_model, by_own
 
@@ -117,7 +117,7 @@ class Learner:
 
         if len(parameters) == 1:
             return lost(parameters[0])[None]
-        losses: Tensor = vmap(lost, chunk_size=_CHUNK)(parameters)
+        losses: Tensor = vmap(lost, chunk_size=_chunk(parameters))(parameters)
         return losses
 
     def outputs(self, kind: str, parameters: Tensor, rows: Places) -> Tensor:
@@ -142,10 +142,15 @@ class Learner:
     def _parts(self) -> Places:
         return assign_folds(self.strata, self.recipe.parts, self.recipe.seed, self.owner)
 
+    @cached_property
+    def _draws(self) -> bool:
+        """Whether the module draws random numbers."""
+        return any("Dropout" in type(part).__name__ for part in self.functional.module.modules())
+
     @contextmanager
     def _seeded(self, step: int) -> Iterator[None]:
         """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it."""
-        if not any(map(_draws, self.functional.module.modules())):
+        if not self._draws:
             yield
             return
         before = torch.random.get_rng_state()
@@ -168,5 +173,6 @@ class Learner:
             ) from None
 
 
-def _draws(module: nn.Module) -> bool:
-    return "Dropout" in type(module).__name__
+def _chunk(models: Tensor) -> int | None:
+    """Return how many models go through at once: all, unless they are many."""
+    return _CHUNK if len(models) > _CHUNK else None

@@ -1,0 +1,109 @@
+"""What a hypernetwork's front costs: the six clients' graph, and a step against plain federated averaging."""
+
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.measure import in_fresh_process, peak_memory, show
+from comity.client.examples import DatasetClient
+from comity.collaborators import Search
+from comity.datasets.synthetic import TARGET, two_groups
+from comity.decide import decide
+from comity.federation import InProcess
+from comity.fronts.hypernetwork import Trainer, Training, train
+from comity.learn import agree_on
+from comity.neural.modules import Functional
+from comity.neural.recipe import Recipe
+from comity.questions import Gradients, TrainAlone
+from comity.searching import AtClients
+from comity.study import Study
+
+CLIENTS = (5, 10, 50)
+STEPS = 60
+
+
+def graph() -> None:
+    """Print CPU seconds of training, of models alone and of the search, for the paper's six clients."""
+    torch.set_num_threads(1)
+    federation = InProcess(two_groups(0, 20, 2_000, 0.1, 0.01).clients())
+    began = time.process_time()
+    rows, agreement, _ = agree_on(federation, Study(TARGET))
+    recipe = Recipe(schema=agreement.schema.to_json(), depth=0, loss="squared", judged=False, batch=256)
+    front = train(federation, recipe, torch.zeros(21), Training(steps=300, per_step=4, checks=5))
+    trained = time.process_time()
+    start = np.zeros(21, np.float32)
+    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", start, 300, 2e-2))
+    alone_done = time.process_time()
+    searching = AtClients(
+        federation, recipe.to_json(), front.network.to_json(), front.parameters, np.array([*rows.values()], np.float64),
+        np.array([each.loss[0] for each in alone.values()]), Search(strengths=(0.0,)),
+    )  # fmt: skip
+    found = decide(searching, federation.clients).equilibrium
+    ended = time.process_time()
+    print(trained - began, alone_done - trained, ended - alone_done, ended - began, len(found.coalitions))
+
+
+def module() -> nn.Module:
+    """A network for small images, of 62,000 parameters or so."""
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(32 * 25, 60), nn.ReLU(), nn.Linear(60, 10),
+    )  # fmt: skip
+
+
+def steps(clients: int, kind: str) -> None:
+    """Print milliseconds of CPU for a step of plain averaging and of a hypernetwork, and the peak memory in GiB."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    network = module()
+    members = [
+        DatasetClient(f"c{number}", (torch.randn(64, 3, 32, 32), torch.randint(0, 10, (64,))), network)
+        for number in range(clients)
+    ]
+    federation = InProcess(tuple(members))
+    recipe = Recipe(loss="cross-entropy", batch=32)
+    base, _ = Functional.of(network).initial()
+    settings = Training(kind=kind, per_step=1, steps=STEPS, checks=1)
+    trainer = Trainer(federation, recipe, settings, len(base))
+    state = trainer.begin(base)
+    plain, ours = [], []
+    model = base.numpy()
+    for step in range(STEPS):  # by turns, so that what slows the machine slows both
+        began = time.process_time()
+        model = averaged(federation, recipe, model, step)
+        middle = time.process_time()
+        gradient, _ = trainer._exact(state)
+        state.parameters = state.adam.step(state.parameters, gradient, settings.rate)
+        state.step += 1
+        plain.append(middle - began)
+        ours.append(time.process_time() - middle)
+    print(1e3 * np.mean(plain), 1e3 * np.mean(ours), peak_memory(), len(base), trainer.network.parameters)
+
+
+def averaged(federation: InProcess, recipe: Recipe, model: np.ndarray, step: int) -> np.ndarray:
+    """Return a model a step further by plain averaging of the clients' gradients."""
+    one = np.ones(1)
+    answers = federation.ask(Gradients(recipe.to_json(), model[None], one - 1, one, step, 0.01))
+    return model - 0.01 * np.mean([answer.gradients[0] for answer in answers.values()], axis=0)
+
+
+def main() -> None:
+    print("\nThe paper's six clients (2,000 rows × 20 columns) by hypernetwork, one thread: CPU")
+    training, alone, search, whole, coalitions = in_fresh_process("from benchmarks.hypernetwork import *; graph()")
+    show(
+        ["training the front", "models alone", "search and equilibrium", "in all", "coalitions"],
+        [[*(f"{float(each):.2f} s" for each in (training, alone, search, whole)), coalitions]],
+    )
+    print("\nA step of exact gradients with one ray, against plain averaging of the same network: CPU on one thread")
+    rows = []
+    for kind in ("residual", "lowrank"):
+        for clients in CLIENTS:
+            call = f"from benchmarks.hypernetwork import *; steps({clients}, '{kind}')"
+            plain, ours, memory, size, front = map(float, in_fresh_process(call))
+            rows.append(
+                [kind, str(clients), f"{size:,.0f}", f"{front:,.0f}", f"{plain:.1f} ms", f"{ours:.1f} ms",
+                 f"{ours / plain:.2f}", f"{memory:.2f} GiB"]
+            )  # fmt: skip
+    show(["front", "clients", "parameters", "of the front", "averaging", "hypernetwork", "ratio", "peak memory"], rows)
