@@ -14,6 +14,7 @@ from comity.decide import decide
 from comity.federation import InProcess
 from comity.fronts.hypernetwork import Trainer, Training, train
 from comity.learn import agree_on
+from comity.neural.hypernetworks import Parametrisation
 from comity.neural.modules import Functional
 from comity.neural.recipe import Recipe
 from comity.questions import Gradients, TrainAlone
@@ -53,7 +54,7 @@ def module() -> nn.Module:
     )  # fmt: skip
 
 
-def steps(clients: int, kind: str) -> None:
+def steps(clients: int, kind: Parametrisation) -> None:
     """Print milliseconds of CPU for a step of plain averaging and of a hypernetwork, and the peak memory in GiB."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -86,7 +87,7 @@ def averaged(federation: InProcess, recipe: Recipe, model: np.ndarray, step: int
     """Return a model a step further by plain averaging of the clients' gradients."""
     one = np.ones(1)
     answers = federation.ask(Gradients(recipe.to_json(), model[None], one - 1, one, step, 0.01))
-    return model - 0.01 * np.mean([answer.gradients[0] for answer in answers.values()], axis=0)
+    return np.asarray(model - 0.01 * np.mean([answer.gradients[0] for answer in answers.values()], axis=0))
 
 
 def main() -> None:
