@@ -13,11 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from comity.collaborators import Search
 from comity.decide import decide
-from comity.descent import Points
 from comity.federation import Federation
 from comity.figures import KINDS
 from comity.fitting import Tell
-from comity.fronts.hypernetwork import State, Trained, Trainer, Training
+from comity.fronts.hypernetwork import HypernetworkFront, State, Trainer, Training
 from comity.learn import Learned, agree_on
 from comity.neural.modules import Functional, perceptron
 from comity.neural.recipe import Recipe
@@ -105,7 +104,8 @@ def learn_networks(
         models = np.stack([[alone[client].parameters for client in clients]] * 3)
         for kind, points in ((1, decision.coalition), (2, decision.best)):
             shared = points.weights.sum(axis=1) > np.diag(points.weights)
-            models[kind][shared] = _models(trained, points, counts)[shared]
+            shares = points.weights * counts
+            models[kind][shared] = trained.models(shares / shares.sum(axis=1, keepdims=True))[shared]
             if study.fine_tune and shared.any():
                 say("tuning", kind - 1, 2)
                 models[kind] = _tuned(federation, told, KINDS[kind], models[kind], shared, study.fine_tune)
@@ -148,7 +148,7 @@ def _tuned(
     return tuned
 
 
-def train(trainer: Trainer, base: torch.Tensor, say: Tell, checkpoint: Checkpoint | None = None) -> Trained:
+def train(trainer: Trainer, base: torch.Tensor, say: Tell, checkpoint: Checkpoint | None = None) -> HypernetworkFront:
     """Train a front, from a checkpoint if there is one, keeping it at every check."""
     state: State = trainer.begin(base)
     if checkpoint is not None:
@@ -173,15 +173,6 @@ def _search(study: Study) -> Search:
         strengths=(0.0,),
         clip_rule=given.clip_rule,
     )
-
-
-def _models(trained: Trained, points: Points, counts: np.ndarray) -> np.ndarray:
-    """Return the models (N, D) of weights (N, N), of the network that was trained on most rows."""
-    shares = points.weights * counts
-    shares = torch.as_tensor(shares / shares.sum(axis=1, keepdims=True))
-    last = torch.as_tensor(trained.parameters[-1:])
-    with torch.no_grad():
-        return trained.network(last, shares.to(last.dtype))[0].numpy()
 
 
 def _few_to_choose_by(held: dict[str, int]) -> Iterator[str]:

@@ -79,13 +79,20 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class HypernetworkFront:
     """A trained front: the hypernetwork, its parameters (K, P), the step they are of, and the losses at the checks."""
 
     network: Hypernetwork
     parameters: Tensors
     step: int
     checks: tuple[tuple[int, float], ...]
+
+    def models(self, shares: Floats) -> Tensors:
+        """Return the models (R, D) for shares of the clients (R, N), by the network that was trained on most rows."""
+        last = torch.as_tensor(self.parameters[-1:])
+        with torch.no_grad():
+            models: Tensors = self.network(last, torch.as_tensor(shares, dtype=last.dtype))[0].numpy()
+        return models
 
 
 @dataclass(eq=False)
@@ -150,9 +157,9 @@ class Trainer:
                 if settings.patience and since >= settings.patience:
                     return
 
-    def finish(self, state: State) -> Trained:
+    def finish(self, state: State) -> HypernetworkFront:
         """Return the best front that was met."""
-        return Trained(self.network, state.best.numpy(), state.best_step, tuple(state.checks))
+        return HypernetworkFront(self.network, state.best.numpy(), state.best_step, tuple(state.checks))
 
     def _exact(self, state: State) -> tuple[Tensor, float]:
         """Return the gradient (K, P) of the objective, and its value."""
@@ -283,7 +290,7 @@ class Trainer:
 
 def train(
     federation: Federation, recipe: Recipe, base: Tensor, settings: Training, tell: Tell | None = None
-) -> Trained:
+) -> HypernetworkFront:
     """Train a hypernetwork from a first model `base` (D,), which all of it begins as."""
     trainer = Trainer(federation, recipe, settings, len(base))
     state = trainer.begin(base)

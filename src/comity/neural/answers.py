@@ -14,7 +14,7 @@ from comity.descent import Points
 from comity.neural.adam import Adam, cosine
 from comity.neural.hypernetworks import Hypernetwork
 from comity.neural.judging import judge_models
-from comity.neural.learner import Learner
+from comity.neural.learner import DEVICE, Learner
 from comity.neural.trials import NeuralTrials
 from comity.questions import (
     Found,
@@ -41,7 +41,7 @@ def gradients(learner: Learner, question: Gradients) -> GradientsAnswer:
         shares = _tensor(learner, question.shares)
         gradient = torch.zeros_like(learner.personal.parameters)
         learner.personal.step(gradient.index_add(0, networks, by_own * shares[:, None]), question.rate)
-    return GradientsAnswer(losses.double().numpy(), by_model.numpy())
+    return GradientsAnswer(_array(losses.double()), _array(by_model))
 
 
 def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
@@ -50,7 +50,7 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
     parameters = _tensor(learner, question.parameters)
     rays = _tensor(learner, question.rays)
     change = torch.zeros_like(parameters)
-    every = torch.arange(len(parameters)).repeat_interleave(rays.shape[1])
+    every = torch.arange(len(parameters), device=DEVICE).repeat_interleave(rays.shape[1])
     lost = []
     for number, shares in enumerate(rays):
         at = parameters.detach().requires_grad_()
@@ -66,24 +66,24 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         parameters = parameters - question.rate * gradient
         change = change + gradient
         lost.append(losses.reshape(len(parameters), -1))
-    return LocalStepsAnswer(change.numpy(), torch.stack(lost).double().numpy())
+    return LocalStepsAnswer(_array(change), _array(torch.stack(lost).double()))
 
 
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
     """Answer with mean losses on the rows held out to choose by."""
     models, networks = _tensor(learner, question.parameters), _places(question.networks)
-    losses = torch.zeros(len(models), dtype=torch.float64)
+    losses = torch.zeros(len(models), dtype=torch.float64, device=DEVICE)
     for number, rows in enumerate(learner.held):
         here = torch.nonzero(networks == number)[:, 0]
         if len(here) and rows.size:
             with torch.no_grad():
                 losses[here] = learner.rows_lost(models[here], number, rows).mean(dim=1).double()
-    return HeldLossesAnswer(losses.numpy())
+    return HeldLossesAnswer(_array(losses))
 
 
 def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
     """Train a model on the client's rows alone, for each network; of all checks, the best where held out is taken."""
-    networks = torch.arange(learner.recipe.networks)
+    networks = torch.arange(learner.recipe.networks, device=DEVICE)
     models = _tensor(learner, question.parameters).expand(len(networks), -1).clone()
     own = learner.personal.began if question.kind == "alone" else learner.personal.parameters
     adam, own_adam = Adam.begin(models), Adam.begin(own)
@@ -98,7 +98,7 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
             if loss < best:
                 best, found = loss, (models, own)
     models, learner.personal.kept[question.kind] = found
-    return TrainAloneAnswer(models[-1].numpy(), np.array([best]))
+    return TrainAloneAnswer(_array(models[-1]), np.array([best]))
 
 
 def _held_loss(learner: Learner, models: Tensor, own: Tensor) -> float:
@@ -159,11 +159,15 @@ def _found(choices: Choices) -> Found:
 
 
 def _tensor(learner: Learner, array: Any) -> Tensor:
-    return torch.as_tensor(array, dtype=learner.dtype)
+    return torch.as_tensor(array, dtype=learner.dtype, device=DEVICE)
 
 
 def _places(numbers: Floats) -> Tensor:
-    return torch.as_tensor(numbers, dtype=torch.long)
+    return torch.as_tensor(numbers, dtype=torch.long, device=DEVICE)
+
+
+def _array(tensor: Tensor) -> Any:
+    return tensor.cpu().numpy()
 
 
 ANSWERS: dict[str, Callable[[Learner, Any], Any]] = {

@@ -27,8 +27,8 @@ class Described:
     def predictions(self, outputs: Tensor) -> Floats:
         """Return values (n,) in the target's own units, or probabilities (n, C)."""
         if self.classes:
-            return np.asarray(torch.softmax(outputs.double(), dim=1).numpy())
-        return np.asarray(outputs.double().reshape(-1).numpy() * self.scale + self.mean)
+            return np.asarray(torch.softmax(outputs.double(), dim=1).cpu().numpy())
+        return np.asarray(outputs.double().reshape(-1).cpu().numpy() * self.scale + self.mean)
 
     def as_given(self, target: Floats) -> Floats:
         """Return the target in its own units."""

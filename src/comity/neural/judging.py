@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from comity.figures import KINDS
 from comity.metrics import METRICS
-from comity.neural.learner import Learner
+from comity.neural.learner import DEVICE, Learner
 from comity.questions import Evaluation, JudgeModels
 from comity.splits import FOR_ERRORS, generator_for
 
@@ -20,8 +20,8 @@ def judge_models(learner: Learner, question: JudgeModels) -> Evaluation:
     """Answer how well models (3, D) do, and what they gain over the first, with errors from resampled rows."""
     rows = learner.judging
     metric = METRICS[question.metric]
-    target = learner.described.as_given(learner.targets[rows].double().numpy())
-    models = torch.as_tensor(question.parameters, dtype=learner.dtype)
+    target = learner.described.as_given(learner.targets[rows].double().cpu().numpy())
+    models = torch.as_tensor(question.parameters, dtype=learner.dtype, device=DEVICE)
     predicted = [
         learner.described.predictions(learner.outputs(kind, model, rows))
         for kind, model in zip(KINDS, models, strict=True)

@@ -24,6 +24,8 @@ from comity.splits import assign_folds, generator_for
 Places = NDArray[np.intp]
 _FOR_BATCHES = 2_000_001  # purposes of random numbers, as in `comity.splits`
 _JUDGE, _HELD = 0, 1
+# A client that has a graphics processor computes on it; what it is sent and answers is in ordinary memory.
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 _CHUNK = 64  # models that go through at once
 
 
@@ -42,9 +44,10 @@ class Learner:
     personal: Personal = field(init=False)
 
     def __post_init__(self) -> None:
-        self.functional.module.to(self.dtype)
+        self.functional.module.to(DEVICE, self.dtype)
         self.inputs, self.targets = (
-            each.to(self.dtype) if each.is_floating_point() else each for each in (self.inputs, self.targets)
+            each.to(DEVICE, self.dtype if each.is_floating_point() else each.dtype)
+            for each in (self.inputs, self.targets)
         )
         needed = self.recipe.parts + max(self.recipe.folds, 2)
         if len(self.targets) < needed:
@@ -77,7 +80,7 @@ class Learner:
     @cached_property
     def trains(self) -> Tensor:
         """Which rows train which network (K, n), as ones and zeros."""
-        mask = torch.ones(len(self.held), len(self.targets), dtype=self.dtype)
+        mask = torch.ones(len(self.held), len(self.targets), dtype=self.dtype, device=DEVICE)
         mask[:, self.judging] = 0.0
         for network, rows in enumerate(self.held):
             mask[network, rows] = 0.0
@@ -136,7 +139,7 @@ class Learner:
 
     @cached_property
     def _eligible(self) -> Places:
-        return np.flatnonzero(self.trains.any(dim=0).numpy())
+        return np.flatnonzero(self.trains.any(dim=0).cpu().numpy())
 
     @cached_property
     def _parts(self) -> Places:

@@ -71,16 +71,16 @@ class NeuralTrials:
 
     def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
         """Return losses (P,), their derivatives by the weights (P, N), and by a penalty: none."""
-        given = torch.tensor(weights, dtype=self.parameters.dtype, requires_grad=True)
+        given = torch.tensor(weights, dtype=self.parameters.dtype, device=self.parameters.device, requires_grad=True)
         losses = self._lost(given).mean(dim=1)
         (slope,) = torch.autograd.grad(losses.sum(), given)
-        return losses.detach().double().numpy(), slope.double().numpy(), np.zeros(len(weights))
+        return losses.detach().double().cpu().numpy(), slope.double().cpu().numpy(), np.zeros(len(weights))
 
     def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
         """Return what is lost on each row held out (P, n)."""
         with torch.no_grad():
-            lost = self._lost(torch.as_tensor(weights, dtype=self.parameters.dtype))
-        return np.asarray(lost.double().numpy())
+            lost = self._lost(torch.as_tensor(weights, dtype=self.parameters.dtype, device=self.parameters.device))
+        return np.asarray(lost.double().cpu().numpy())
 
     def standard_error(self, one: Floats, other: Floats) -> Floats:
         """Return the standard error (P,) of the mean difference, row by row."""

@@ -60,7 +60,7 @@ def test_a_trained_front_is_nearly_the_exact_one(clients: int) -> None:
     linear = Linear.drawn(clients, seed=clients)
     trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=1500, rate=1e-2))
     rays = np.random.default_rng(0).dirichlet(np.ones(clients), 200)
-    models = trained.network(torch.as_tensor(trained.parameters), torch.as_tensor(rays))[0].numpy()
+    models = trained.models(rays)
     reached, least = ((linear.losses(each) * rays).sum(axis=1) for each in (models, linear.exact(rays)))
     assert (reached >= least * (1 - 1e-9)).all(), "nothing is below the optimum"
     assert np.mean(reached / least - 1) < 0.01
@@ -72,7 +72,7 @@ def test_the_front_covers_what_the_exact_one_does(clients: int) -> None:
     trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=1500, rate=1e-2))
     rng = np.random.default_rng(0)
     rays = np.concatenate([np.eye(clients), rng.dirichlet(np.ones(clients), 400)])
-    models = trained.network(torch.as_tensor(trained.parameters), torch.as_tensor(rays))[0].numpy()
+    models = trained.models(rays)
     reached, exact = linear.losses(models), linear.losses(linear.exact(rays))
     corner = exact.max(axis=0) * 1.1
     points = rng.uniform(exact.min(axis=0), corner, (20_000, clients))
@@ -101,7 +101,7 @@ def test_exact_pareto_evens_out_the_weighted_losses() -> None:
         settings = Training(scalariser=scalariser, steps=600, rate=1e-2, per_step=2, rays=rays)
         trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), settings)
         shares = rays.draw(2, 30, seed=1, step=0)
-        models = trained.network(torch.as_tensor(trained.parameters), torch.as_tensor(shares))[0].numpy()
+        models = trained.models(shares)
         weighted = linear.losses(models) * shares
         spread[scalariser] = float(np.mean(weighted.max(axis=1) / weighted.min(axis=1) - 1))
     assert spread["epo"] < 0.5 * spread["linear"]
