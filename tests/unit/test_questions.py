@@ -54,4 +54,4 @@ def test_every_record_is_on_the_list() -> None:
     of_networks = {"gradients", "local-steps", "held-losses", "train-alone", "search-front", "judge-models"}
     assert set(QUESTIONS) == of_tables | of_networks
     for record in RECORDS.values():
-        assert {field.type for field in fields(record)} <= {"str", "int", "bool", "Floats"}
+        assert {field.type for field in fields(record)} <= {"str", "int", "float", "bool", "Floats", "Tensors"}

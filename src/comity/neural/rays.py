@@ -17,10 +17,9 @@ class Rays:
     drawn there: on one client or more, up to `most`. With more clients than `most`, one ray in ten is on everybody, and
     a step of training asks few clients.
 
-    >>> Rays(most=2, sparse=1.0).draw(clients=4, count=3, seed=0, step=0).round(2)
-    array([[0.  , 0.  , 0.  , 1.  ],
-           [0.  , 0.11, 0.89, 0.  ],
-           [0.  , 1.  , 0.  , 0.  ]])
+    >>> rays = Rays(most=2, sparse=1.0).draw(clients=4, count=100, seed=0, step=0)
+    >>> sorted(set((rays > 0).sum(axis=1).tolist()))  # how many clients a ray is on
+    [1, 2]
     """
 
     alpha: float = 1.0
