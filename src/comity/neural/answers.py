@@ -92,9 +92,10 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
     every = max(1, question.steps // _CHECKS)
     for step in range(question.steps + 1):
         if step % every == 0 or step == question.steps:
-            loss = _held_loss(learner, models)
+            lost = _held_losses(learner, models)
+            loss = float(torch.cat(lost).double().mean())
             if loss < best:
-                best, found = loss, (models, learner.personal.parameters)
+                best, found, learner.lost_alone = loss, (models, learner.personal.parameters), lost
         if step == question.steps:
             break
         _, by_model, by_own = learner.slopes(models, networks, step)
@@ -106,15 +107,14 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
     return TrainAloneAnswer(models[-1].numpy(), np.array([best]))
 
 
-def _held_loss(learner: Learner, models: Tensor) -> float:
-    """Return the mean loss of each network's model (K, D) over all rows held out."""
+def _held_losses(learner: Learner, models: Tensor) -> tuple[Tensor, ...]:
+    """Return what each network's model (K, D) loses on every row that it holds out."""
     with torch.no_grad():
-        parts = [
+        return tuple(
             learner.rows_lost(models[number : number + 1], number, rows)[0]
             for number, rows in enumerate(learner.held)
             if rows.size
-        ]
-    return float(torch.cat(parts).double().mean())
+        )
 
 
 def search_front(learner: Learner, question: SearchFront) -> Found:
@@ -129,6 +129,7 @@ def search_front(learner: Learner, question: SearchFront) -> Found:
         target=np.full(count, question.own),
         alone=question.alone,
         rows=learner.held,
+        lost_alone=None if np.isnan(question.alone) else learner.lost_alone,
     )
     search = Search.from_json(question.search)
     nowhere = np.zeros(count)

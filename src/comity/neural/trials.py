@@ -23,7 +23,8 @@ class NeuralTrials:
     """Trials of one client on the front of a hypernetwork with parameters (K, P): see `comity.trials.Trials`.
 
     Weights over the clients become shares of the objective by `counts` (N,). `rows` are those that each network holds
-    out; there is no penalty.
+    out; there is no penalty. `alone` is what the client loses with the model that it trained by itself, `lost_alone`
+    the same on each of these rows, if it is known: that is the client alone, wherever the front has a worse one.
     """
 
     learner: Learner
@@ -33,6 +34,7 @@ class NeuralTrials:
     target: Integers
     alone: float
     rows: tuple[NDArray[np.intp], ...]
+    lost_alone: tuple[Tensor, ...] | None = None
 
     @property
     def bounds(self) -> Bounds:
@@ -58,7 +60,14 @@ class NeuralTrials:
 
     def halves(self) -> list[tuple[NeuralTrials, NeuralTrials]]:
         """Return the same trials judged on every other of the rows held out, and on the rest."""
-        sides = [replace(self, rows=tuple(rows[this::2] for rows in self.rows)) for this in range(2)]
+        sides = [
+            replace(
+                self,
+                rows=tuple(rows[this::2] for rows in self.rows),
+                lost_alone=self.lost_alone and tuple(lost[this::2] for lost in self.lost_alone),
+            )
+            for this in range(2)
+        ]
         return [(sides[0], sides[1]), (sides[1], sides[0])]
 
     def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
@@ -77,9 +86,17 @@ class NeuralTrials:
         return losses.detach().double().numpy(), slope.double().numpy(), np.zeros(len(weights))
 
     def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
-        """Return what is lost on each row held out (P, n)."""
+        """Return what is lost on each row held out (P, n), alone with the better of two models.
+
+        The errors of a gain must come from the very model that the gain is over: the front's own model of a client
+        alone, which nothing regularises, may lose much more and vary so much that no gain would be significant.
+        """
         with torch.no_grad():
             lost = self._lost(torch.as_tensor(weights, dtype=self.parameters.dtype))
+        if self.lost_alone is not None:
+            known = torch.cat(self.lost_alone)
+            alone = torch.as_tensor(weights[np.arange(len(weights)), self.target] == 1.0)
+            lost[alone & (known.mean() < lost.mean(dim=1))] = known
         return np.asarray(lost.double().numpy())
 
     def standard_error(self, one: Floats, other: Floats) -> Floats:
