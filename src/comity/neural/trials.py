@@ -16,6 +16,7 @@ from comity.simplex import Floats
 from comity.trials import Bounds, Integers
 
 _AT_ONCE = 64
+_ALL = 1 - 1e-6  # a weight that leaves others none
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,8 @@ class NeuralTrials:
 
     Weights over the clients become shares of the objective by `counts` (N,). `rows` are those that each network holds
     out; there is no penalty. `alone` is what the client loses with the model that it trained by itself, `lost_alone`
-    the same on each of these rows, if it is known: that is the client alone, wherever the front has a worse one.
+    the same on each of these rows. If that is known, it is what the client loses alone: the front's own model there
+    shares parameters with everybody's, and would speak for others.
     """
 
     learner: Learner
@@ -86,17 +88,9 @@ class NeuralTrials:
         return losses.detach().double().numpy(), slope.double().numpy(), np.zeros(len(weights))
 
     def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
-        """Return what is lost on each row held out (P, n), alone with the better of two models.
-
-        The errors of a gain must come from the very model that the gain is over: the front's own model of a client
-        alone, which nothing regularises, may lose much more and vary so much that no gain would be significant.
-        """
+        """Return what is lost on each row held out (P, n)."""
         with torch.no_grad():
             lost = self._lost(torch.as_tensor(weights, dtype=self.parameters.dtype))
-        if self.lost_alone is not None:
-            known = torch.cat(self.lost_alone)
-            alone = torch.as_tensor(weights[np.arange(len(weights)), self.target] == 1.0)
-            lost[alone & (known.mean() < lost.mean(dim=1))] = known
         return np.asarray(lost.double().numpy())
 
     def standard_error(self, one: Floats, other: Floats) -> Floats:
@@ -110,4 +104,8 @@ class NeuralTrials:
         parts = [
             self.learner.rows_lost(models[number], number, rows) for number, rows in enumerate(self.rows) if rows.size
         ]
-        return torch.cat(parts, dim=1)
+        lost = torch.cat(parts, dim=1)
+        if self.lost_alone is None:
+            return lost
+        alone = weights[torch.arange(len(weights)), torch.as_tensor(self.target)] >= _ALL
+        return torch.where(alone[:, None], torch.cat(self.lost_alone) + 0 * lost, lost)
