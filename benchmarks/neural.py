@@ -22,7 +22,7 @@ SEEDS = 10
 # dim, rows, spread, noise: where two groups are the truth
 SETTINGS = ((100, 75, 0.05, 1.0), (100, 75, 0.1, 1.0), (50, 60, 0.05, 1.0))
 FOLDS = 5
-STEPS, PER_STEP, RATE, SPARSE = 300, 16, 1e-2, 0.9
+STEPS, PER_STEP, RATE, SPARSE = 400, 16, 2e-2, 0.9
 STEPS_ALONE, RATE_ALONE = 200, 1e-2
 
 
@@ -57,7 +57,7 @@ def by_neural_front(drawn: Synthetic, seed: int) -> set[Coalition]:
 def main() -> None:
     torch.set_num_threads(1)
     print(
-        "\nThe paper's six clients, linear modules: how often the neural front gives the coalitions of the exact one, and "
+        "\nThe paper's six clients, linear modules: how often the neural front gives the exact coalitions, and "
         f"CPU a seed\n({STEPS} steps of {PER_STEP} rays at rate {RATE}, {SPARSE:.0%} of them on a few clients; "
         f"{FOLDS} folds)"
     )
