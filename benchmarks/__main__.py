@@ -8,11 +8,12 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 # The thread counts must be set before numpy is loaded.
-from benchmarks import equilibrium, honest, hypernetwork, planted, speed, truth, uci_adult  # noqa: E402
+from benchmarks import equilibrium, honest, hypernetwork, neural, planted, speed, truth, uci_adult  # noqa: E402
 
 BENCHMARKS = {
     "equilibrium": equilibrium.main,
     "truth": truth.main,
+    "neural": neural.main,
     "planted": planted.main,
     "honest": honest.main,
     "adult": uci_adult.main,

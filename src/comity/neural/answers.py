@@ -87,29 +87,35 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
     models = _tensor(learner, question.parameters).expand(len(networks), -1).clone()
     own = learner.personal.began if question.kind == "alone" else learner.personal.parameters
     adam, own_adam = Adam.begin(models), Adam.begin(own)
-    best, found = _held_loss(learner, models, own), (models, own)
+    lost = _held_losses(learner, models, own)
+    found = (models, own, lost)
     every = max(1, question.steps // _CHECKS)
     for step in range(question.steps):
         _, by_model, by_own = learner.slopes(models, networks, step, own)
         rate = cosine(question.rate, step, question.steps)
         models, own = adam.step(models, by_model, rate), own_adam.step(own, by_own, rate)
         if (step + 1) % every == 0 or step + 1 == question.steps:
-            loss = _held_loss(learner, models, own)
-            if loss < best:
-                best, found = loss, (models, own)
-    models, learner.personal.kept[question.kind] = found
-    return TrainAloneAnswer(_array(models[-1]), np.array([best]))
+            lost = _held_losses(learner, models, own)
+            if _mean(lost) < _mean(found[2]):
+                found = (models, own, lost)
+    models, learner.personal.kept[question.kind], lost = found
+    if question.kind == "alone":
+        learner.lost_alone = lost
+    return TrainAloneAnswer(_array(models[-1]), np.array([_mean(lost)]))
 
 
-def _held_loss(learner: Learner, models: Tensor, own: Tensor) -> float:
-    """Return the mean loss of each network's model (K, D) over all rows held out."""
+def _mean(lost: tuple[Tensor, ...]) -> float:
+    return float(torch.cat(lost).double().mean())
+
+
+def _held_losses(learner: Learner, models: Tensor, own: Tensor) -> tuple[Tensor, ...]:
+    """Return what each network's model (K, D) loses on every row that it holds out."""
     with torch.no_grad():
-        parts = [
+        return tuple(
             learner.rows_lost(models[number : number + 1], number, rows, own)[0]
             for number, rows in enumerate(learner.held)
             if rows.size
-        ]
-    return float(torch.cat(parts).double().mean())
+        )
 
 
 def search_front(learner: Learner, question: SearchFront) -> Found:
@@ -124,6 +130,7 @@ def search_front(learner: Learner, question: SearchFront) -> Found:
         target=np.full(count, question.own),
         alone=question.alone,
         rows=learner.held,
+        lost_alone=None if np.isnan(question.alone) else learner.lost_alone,
     )
     search = Search.from_json(question.search)
     nowhere = np.zeros(count)

@@ -42,6 +42,8 @@ class Learner:
     strata: NDArray[np.float64]
     described: Described
     personal: Personal = field(init=False)
+    lost_alone: tuple[Tensor, ...] | None = field(init=False, default=None)
+    """What the model that was trained alone loses on the rows each network holds out; none before it is."""
 
     def __post_init__(self) -> None:
         self.functional.module.to(DEVICE, self.dtype)

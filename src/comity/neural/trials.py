@@ -16,6 +16,7 @@ from comity.simplex import Floats
 from comity.trials import Bounds, Integers
 
 _AT_ONCE = 64
+_ALL = 1 - 1e-6  # a weight that leaves others none
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,9 @@ class NeuralTrials:
     """Trials of one client on the front of a hypernetwork with parameters (K, P): see `comity.trials.Trials`.
 
     Weights over the clients become shares of the objective by `counts` (N,). `rows` are those that each network holds
-    out; there is no penalty.
+    out; there is no penalty. `alone` is what the client loses with the model that it trained by itself, `lost_alone`
+    the same on each of these rows. If that is known, it is what the client loses alone: the front's own model there
+    shares parameters with everybody's, and would speak for others.
     """
 
     learner: Learner
@@ -33,6 +36,7 @@ class NeuralTrials:
     target: Integers
     alone: float
     rows: tuple[NDArray[np.intp], ...]
+    lost_alone: tuple[Tensor, ...] | None = None
 
     @property
     def bounds(self) -> Bounds:
@@ -58,7 +62,14 @@ class NeuralTrials:
 
     def halves(self) -> list[tuple[NeuralTrials, NeuralTrials]]:
         """Return the same trials judged on every other of the rows held out, and on the rest."""
-        sides = [replace(self, rows=tuple(rows[this::2] for rows in self.rows)) for this in range(2)]
+        sides = [
+            replace(
+                self,
+                rows=tuple(rows[this::2] for rows in self.rows),
+                lost_alone=self.lost_alone and tuple(lost[this::2] for lost in self.lost_alone),
+            )
+            for this in range(2)
+        ]
         return [(sides[0], sides[1]), (sides[1], sides[0])]
 
     def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
@@ -92,7 +103,11 @@ class NeuralTrials:
         parts = [
             self.learner.rows_lost(models[number], number, rows) for number, rows in enumerate(self.rows) if rows.size
         ]
-        return torch.cat(parts, dim=1)
+        lost = torch.cat(parts, dim=1)
+        if self.lost_alone is None:
+            return lost
+        alone = weights[torch.arange(len(weights)), torch.as_tensor(self.target)] >= _ALL
+        return torch.where(alone[:, None], torch.cat(self.lost_alone) + 0 * lost, lost)
 
     def _shares(self, weights: Tensor) -> Tensor:
         """Return shares of the objective (P, N): weights themselves, if all clients count alike."""

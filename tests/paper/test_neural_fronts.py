@@ -1,0 +1,42 @@
+"""The neural front on the paper's synthetic data, where groups are the truth and the exact front finds them."""
+
+import numpy as np
+import pytest
+import torch
+
+from comity.collaborators import Search
+from comity.datasets.synthetic import TARGET, two_groups
+from comity.decide import decide
+from comity.federation import InProcess
+from comity.fronts.hypernetwork import Training, train
+from comity.learn import agree_on
+from comity.neural.rays import Rays
+from comity.neural.recipe import Recipe
+from comity.questions import TrainAlone
+from comity.searching import AtClients
+from comity.study import Study
+
+GROUPS = {frozenset("012"), frozenset("345")}
+
+
+@pytest.mark.parametrize(("dim", "rows", "spread"), [(100, 75, 0.05), (100, 75, 0.1), (50, 60, 0.05)])
+def test_linear_modules_find_the_groups_as_the_exact_front_does(dim: int, rows: int, spread: float) -> None:
+    """More seeds, and the exact front beside it: ``python -m benchmarks neural``."""
+    seed = 1
+    federation = InProcess(two_groups(seed, dim, rows, spread, noise=1.0).clients())
+    _, agreement, _ = agree_on(federation, Study(TARGET))
+    recipe = Recipe(schema=agreement.schema.to_json(), depth=0, loss="squared", folds=5, seed=seed, judged=False)
+    base = torch.zeros(dim + 1)
+    settings = Training(steps=400, per_step=16, rate=2e-2, rays=Rays(sparse=0.9), seed=seed)
+    trained = train(federation, recipe, base, settings)
+    alone = federation.ask(TrainAlone(recipe.to_json(), base.numpy(), 200, 1e-2))
+    searching = AtClients(
+        federation=federation,
+        recipe=recipe.to_json(),
+        network=trained.network.to_json(),
+        parameters=trained.parameters,
+        counts=np.ones(6),
+        alone=np.array([alone[client].loss[0] for client in federation.clients]),
+        search=Search(strengths=(0.0,)),
+    )
+    assert set(decide(searching, federation.clients).equilibrium.coalitions) == GROUPS
