@@ -45,7 +45,7 @@ class Checkpoint:
         arrays = {name: getattr(state, name).contiguous() for name in _ARRAYS}
         arrays |= {"mean": state.adam.mean.contiguous(), "square": state.adam.square.contiguous()}
         told = {
-            "of": _fingerprint(trainer),
+            "of": _fingerprint(trainer, state),
             "step": state.step,
             "adam_steps": state.adam.steps,
             "best_step": state.best_step,
@@ -73,7 +73,7 @@ class Checkpoint:
                 arrays = {name: kept.get_tensor(name) for name in kept.keys()}  # noqa: SIM118
         except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{self.file}: this is no training that was kept ({error})") from None
-        if told["of"] != _fingerprint(trainer):
+        if told["of"] != _fingerprint(trainer, state):
             raise InputError(
                 f"{self.file}: this training is of another model, other clients, columns or settings; go on with the "
                 f"same, or remove {self.directory}"
@@ -92,7 +92,7 @@ class Checkpoint:
             self.directory.rmdir()
 
 
-def _fingerprint(trainer: Trainer) -> str:
+def _fingerprint(trainer: Trainer, state: State) -> str:
     """Return a digest of what is trained, by whom and how."""
-    told = [list(trainer.federation.clients), trainer.recipe.to_json(), asdict(trainer.settings), trainer.size]
+    told = [list(trainer.federation.clients), trainer.recipe.to_json(), asdict(trainer.settings), state.origin]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -102,17 +103,24 @@ def learn_networks(
         say("measuring for the proof", 0, 1)
         game, certificate = prove(searching, decision)
         models = np.stack([[alone[client].parameters for client in clients]] * 3)
+        heads = [["alone", "alone", "alone"] for _ in clients]
         for kind, points in ((1, decision.coalition), (2, decision.best)):
             shared = points.weights.sum(axis=1) > np.diag(points.weights)
             shares = points.weights * counts
             models[kind][shared] = trained.models(shares / shares.sum(axis=1, keepdims=True))[shared]
+            for place in np.flatnonzero(shared).tolist():
+                heads[place][kind] = KINDS[kind]
             if study.fine_tune and shared.any():
                 say("tuning", kind - 1, 2)
-                models[kind] = _tuned(federation, told, KINDS[kind], models[kind], shared, study.fine_tune)
+                begin = trained.models_of_all(shares / shares.sum(axis=1, keepdims=True))
+                tuned = _tuned(federation, told, KINDS[kind], begin, shared, study.fine_tune)
+                models[kind][shared] = tuned[shared]
         say("evaluating", 0, 1)
         evaluations = federation.ask(
             {
-                client: JudgeModels(told, setup.metric, np.ascontiguousarray(models[:, place]))
+                client: JudgeModels(
+                    told, setup.metric, np.ascontiguousarray(models[:, place]), json.dumps(heads[place])
+                )
                 for place, client in enumerate(clients)
             }
         )
@@ -134,15 +142,15 @@ def learn_networks(
 
 
 def _tuned(
-    federation: Federation, recipe: str, kind: str, models: np.ndarray, shared: np.ndarray, steps: int
+    federation: Federation, recipe: str, kind: str, begin: np.ndarray, shared: np.ndarray, steps: int
 ) -> np.ndarray:
-    """Return models (N, D), those that are shared trained further on their client's own rows."""
+    """Return models (N, D): of clients that share, `begin` (K, N, D) trained further on the client's own rows."""
     clients = federation.clients
     asked = {
-        clients[place]: TrainAlone(recipe, kind, np.ascontiguousarray(models[place]), steps, _RATE_TO_TUNE)
+        clients[place]: TrainAlone(recipe, kind, np.ascontiguousarray(begin[:, place]), steps, _RATE_TO_TUNE)
         for place in np.flatnonzero(shared).tolist()
     }
-    tuned = models.copy()
+    tuned = np.array(begin[-1])
     for client, answer in federation.ask(asked).items():
         tuned[clients.index(client)] = answer.parameters
     return tuned

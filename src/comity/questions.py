@@ -255,12 +255,16 @@ class LocalStepsAnswer:
 class HeldLosses:
     """What do these models lose on the rows that you hold out to choose by? Answered by a `HeldLossesAnswer`.
 
-    ``parameters`` (M, D), each of the network (fold) of that number (M,).
+    ``parameters`` (M, D), each of the network (fold) of that number (M,). Before you answer, what is personal to you
+    goes back to what it was when you were asked this at the step `back_to` (0: to the beginning; -1: it stays), and
+    then it is kept as that of this `step`.
     """
 
     recipe: str
     parameters: Tensors
     networks: Floats
+    step: int
+    back_to: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,10 @@ class HeldLossesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TrainAlone:
-    """What is your model, trained on your rows alone from this one (D,) in so many steps? `TrainAloneAnswer`.
+    """What is your model, trained on your rows alone in so many steps? Answered by a `TrainAloneAnswer`.
+
+    It begins as ``parameters``, a model (D,), or one for each network (K, D): what trained on rows that a network holds
+    out must not be its beginning.
 
     `kind` is ``alone`` for the model by yourself, or that of a model to be tuned further (``coalition``, ``best``):
     what is personal to you is kept for each.
@@ -335,12 +342,14 @@ class Found:
 class JudgeModels:
     """How well do these models (3, D), alone, in the coalition and at best, do by this metric? An `Evaluation`.
 
-    The rows that you keep to judge say it.
+    The rows that you keep to judge say it. `heads` (a JSON list) names for each the kind whose personal part goes with
+    it: that of the model alone, where a client has no other.
     """
 
     recipe: str
     metric: str
     parameters: Tensors
+    heads: str
 
 
 QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {

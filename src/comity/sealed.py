@@ -36,7 +36,7 @@ def write_sealed(
 ) -> None:
     """Write a document and its models into a new directory; nothing is half-written.
 
-    Models of `networks` are kept as safetensors, in 32 bits, as they were trained.
+    Models of `networks` are kept as safetensors, in 32 bits.
     """
     file, stored = (NETWORKS, _as_safetensors(models)) if networks else (MODELS, _as_npz(models))
     whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}

@@ -69,8 +69,13 @@ def _solve_module(source: Any, settings: dict[str, Any]) -> Result:
     module = settings.pop("model")
     own = {name: settings.pop(name) for name in MODULE_SETTINGS if name in settings}
     Study.check_names(settings, MODULE_SETTINGS)
+    training = own.get("training")
+    if training is not None:
+        settings |= {"steps": training.steps}
     study = Study("target", model="module", **settings)
-    federation = clients_of(source, module, own.get("loss", "cross-entropy"))
+    if training is not None:
+        own["training"] = replace(training, seed=study.seed)
+    federation = clients_of(source, module, own.get("loss", "cross-entropy"), study.without)
     directory = own.pop("checkpoint", None)
     checkpoint = None if directory is None else Checkpoint(Path(directory), resume=True)
     if checkpoint is not None and own.get("personal"):
@@ -78,7 +83,10 @@ def _solve_module(source: Any, settings: dict[str, Any]) -> Result:
     learned = learn_networks(federation, study, setup_of(federation, study, module, **own), None, checkpoint)
     if checkpoint is not None:
         checkpoint.remove()
-    return _result(federation, study, learned, ())
+    result = _result(federation, study, learned, ())
+    for note in result.warnings:
+        warnings.warn(note, ComityWarning, stacklevel=3)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,10 @@ def _result(federation: Federation, study: Study, learned: Learned, warned: tupl
 def _learned(federation: Federation, study: Study, tell: Tell | None, checkpoint: Checkpoint | None) -> Learned:
     if study.model == "linear":
         return learn(federation, study, tell)
+    if study.model == "module":
+        raise InputError(
+            "the model 'module' is one of torch's, which only comity.solve can be given; choose linear or mlp"
+        )
     require("torch", "to train neural networks")
     from comity.learn_networks import learn_networks, of_tables
 

@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from comity.client.examples import TARGET, DatasetClient
+from comity.core import unknown_client
 from comity.errors import InputError
 from comity.federation import Federation, InProcess
 from comity.fronts.hypernetwork import Training
@@ -24,16 +25,24 @@ from comity.study import Study
 MODULE_SETTINGS = ("loss", "personal", "batch", "training", "double", "checkpoint")
 
 
-def clients_of(source: Any, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor]) -> Federation:
+def clients_of(
+    source: Any, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor], without: tuple[str, ...] = ()
+) -> Federation:
     """Return the federation of a mapping from each client to its examples, or the one given."""
     if isinstance(source, Federation):
+        if without:
+            raise InputError("clients of a federation cannot be left out here; give a federation without them")
         return source
     if not isinstance(source, Mapping):
         raise InputError(
             f"with a torch module, clients come as a mapping from name to examples, or as a federation, not as "
             f"{type(source).__name__}"
         )
-    return InProcess(tuple(DatasetClient(str(name), examples, module, loss) for name, examples in source.items()))
+    for name in without:
+        if name not in source:
+            raise unknown_client(name, [str(each) for each in source])
+    left = {str(name): examples for name, examples in source.items() if name not in without}
+    return InProcess(tuple(DatasetClient(name, examples, module, loss) for name, examples in left.items()))
 
 
 def setup_of(

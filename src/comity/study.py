@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -107,6 +107,8 @@ class Study:
             if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
                 raise InputError(f"{setting} is {names!r}; it must be a list of names of {of}")
             object.__setattr__(self, setting, tuple(names))
+        for name in self._out_of_place():
+            raise InputError(f"{name} has no meaning for the model {self.model!r}; leave it out")
         if both := [name for name in self.keep if name in self.exclude]:
             raise InputError(f"column {both[0]!r} cannot both be kept and excluded")
         if self.target == self.client:
@@ -143,6 +145,16 @@ class Study:
             clip_rule=ClipRule() if self.rule == "clip" else None,
             penalty=self.penalty,
         )
+
+    def _out_of_place(self) -> Iterator[str]:
+        """Yield settings that were given and that the model has no use for."""
+        of_tables = ("exclude", "keep", "client", "width", "depth")  # the task follows from a metric
+        of_linear = ("repeats", "judges", "resamples", "penalty")
+        of_networks = ("width", "depth", "steps", "fine_tune")
+        useless = {"linear": of_networks, "mlp": of_linear, "module": (*of_linear, *of_tables)}
+        for field in fields(self):
+            if field.name in useless[self.model] and getattr(self, field.name) != field.default:
+                yield field.name
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""

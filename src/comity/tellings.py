@@ -172,8 +172,10 @@ def _contributions(result: Result) -> Section:
         for e in inner
     )
     columns = ("from", "to", "its loss", "without", "contribution")
-    by = "log loss" if result.study.model == "mlp" else "log loss, by expansion"
+    by = "log loss, by expansion" if result.study.model == "linear" else "log loss"
     unit = by if result.schema.target.classes else "mean squared error, in units of the target's variance"
+    if result.study.model == "module":
+        unit = "the loss that was given"
     return Section(f"Who contributes what to whom: cross-fitted loss ({unit})", columns, rows, right=columns[2:])
 
 

@@ -85,10 +85,13 @@ def test_a_checkpoint_that_is_none(comity: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--model", "linear", "--out", "run", "--resume"), "--resume goes with --model mlp and --out"),
         (("--resume",), "--resume goes with --model mlp and --out"),
         (("--width", "0"), "width is 0; it must be a whole number, 1 or more"),
         (("--steps", "0"), "steps is 0; it must be a whole number, 1 or more"),
+        (("--judges", "5"), "judges has no meaning for the model 'mlp'"),
+        (("--penalty", "1"), "penalty has no meaning for the model 'mlp'"),
+        (("--resamples", "5"), "resamples has no meaning for the model 'mlp'"),
+        (("--model", "linear"), "width has no meaning for the model 'linear'"),
         (("--folds", "0"), "folds is 0; it must be a whole number, 1 or more"),
     ],
 )

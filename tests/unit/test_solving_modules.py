@@ -9,9 +9,13 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 import comity
+from comity.client.examples import DatasetClient
 from comity.errors import InputError
-from comity.fronts.hypernetwork import Training
+from comity.fronts.hypernetwork import Trainer, Training
+from comity.neural.modules import Functional
+from comity.neural.recipe import Recipe
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows to choose collaborators by:comity.ComityWarning")
 QUICK = Training(steps=150, per_step=4, rate=1e-2)
 
 
@@ -89,13 +93,11 @@ def test_a_personal_head_never_leaves() -> None:
     assert set(state) == {"body.0.weight", "body.0.bias"}
 
 
-def test_tuning_on_ones_own_rows() -> None:
+def test_tuning_leaves_models_alone_as_they_are() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60)}
-    settings = {"model": module(), "training": QUICK, "folds": 3}
-    plain, tuned = (comity.solve(clients, **settings, fine_tune=steps) for steps in (0, 30))
+    settings = {"model": module(), "training": Training(steps=60), "folds": 3}
+    plain, tuned = (comity.solve(clients, **settings, fine_tune=steps) for steps in (0, 20))
     assert plain.coalitions == tuned.coalitions
-    if len(plain.coalitions) == 1:
-        assert not np.array_equal(plain.models["coalition"], tuned.models["coalition"])
     np.testing.assert_array_equal(plain.models["alone"], tuned.models["alone"])
 
 
@@ -126,7 +128,7 @@ SQUARED = {"loss": "squared"}
         ({"a": numbers(40)}, SQUARED, "there is one client only"),
         ([numbers(40)], SQUARED, "clients come as a mapping from name to examples"),
         ({"a": numbers(40), "b": 3}, SQUARED, "client 'b' must be a torch dataset of pairs"),
-        (PAIR, {}, "gives 1 classes"),
+        (PAIR, {}, "they must be classes"),
         (PAIR, {"loss": "cube"}, "no loss 'cube'; there are squared, cross-entropy"),
         (PAIR, SQUARED | {"metric": "auc"}, "is not for"),
         (PAIR, SQUARED | {"personal": "head"}, "matches the pattern 'head'"),
@@ -140,3 +142,78 @@ SQUARED = {"loss": "squared"}
 def test_what_makes_no_sense(clients: object, settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         comity.solve(clients, model=nn.Linear(3, 1), **settings)
+
+
+def test_who_stays_alone_is_judged_with_the_head_that_it_trained_alone() -> None:
+    clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
+    result = comity.solve(clients, model=module(), personal="^head", metric="log-loss", training=QUICK, confidence=50)
+    assert len(result.coalitions) == 3
+    for standing in result.utilities.values():
+        assert standing.alone == standing.coalition == standing.best
+
+
+def test_a_federation_that_is_asked_twice_answers_alike() -> None:
+    given = module()
+    members = tuple(DatasetClient(name, images(seed, 50), given) for seed, name in enumerate("ab"))
+    federation = comity.InProcess(members)
+    settings = {"model": given, "personal": "^head", "training": Training(steps=40)}
+    one, other = (comity.solve(federation, **settings) for _ in range(2))
+    assert list(one.game.records()) == list(other.game.records())
+    np.testing.assert_array_equal(one.models["best"], other.models["best"])
+
+
+def test_the_front_and_what_is_personal_are_of_the_same_step() -> None:
+    given = module()
+    members = tuple(DatasetClient(name, images(seed, 50), given) for seed, name in enumerate("ab"))
+    recipe = Recipe(loss="cross-entropy", personal="^head")
+    base, _ = Functional.of(given, "^head").initial()
+    trainer = Trainer(comity.InProcess(members), recipe, Training(steps=40, checks=4), len(base))
+    state = trainer.begin(base)
+    for _ in trainer.go_on(state):
+        pass
+    state.best_step = 20  # as if that check had been the best
+    trainer.finish(state)
+    for member in members:
+        personal = member._learners[recipe.to_json()].personal
+        assert torch.equal(personal.parameters, personal.at[20])
+        assert not torch.equal(personal.parameters, personal.at[40])
+
+
+def test_what_is_frozen_stays_and_what_is_no_parameter_comes_along() -> None:
+    given = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1))
+    given.register_buffer("note", torch.tensor([7.0]))
+    given[0].requires_grad_(False)
+    result = comity.solve(PAIR, model=given, loss="squared", training=Training(steps=20))
+    assert result.models["alone"].shape[1] == 8 + 5
+    state = result.state_of("a", given)
+    assert set(state) == {"1.weight", "1.bias", "2.weight", "2.bias", "note"}
+    given.load_state_dict(state, strict=False)
+
+
+def test_a_client_may_be_left_out_here_too() -> None:
+    three = PAIR | {"c": numbers(45)}
+    result = comity.solve(three, model=nn.Linear(3, 1), loss="squared", training=Training(steps=20), without=["b"])
+    assert result.clients == ("a", "c")
+    assert result.study.steps == 20
+
+
+@pytest.mark.parametrize(
+    ("targets", "loss", "message"),
+    [
+        (torch.ones(40, 2), "squared", r"targets of shape \(40, 2\); there must be one a row"),
+        (torch.ones(40), "cross-entropy", "they must be classes, whole numbers from 0 on"),
+        (torch.arange(40) % 3 - 1, "cross-entropy", "has the class -1"),
+        (torch.arange(40) // 39 * 5, "cross-entropy", "gives 2 classes and the target goes from 0 to 5"),
+    ],
+)
+def test_targets_that_do_not_fit(targets: torch.Tensor, loss: str, message: str) -> None:
+    examples = (torch.ones(40, 3), targets)
+    with pytest.raises(InputError, match=message):
+        comity.solve({"a": examples, "b": examples}, model=nn.Linear(3, 2), loss=loss)
+
+
+def test_targets_in_a_column_and_whole_numbers_are_numbers_for_a_squared_loss() -> None:
+    x, _ = numbers(40)
+    clients = {"a": (x, x.sum(dim=1, keepdim=True)), "b": (x, x.sum(dim=1).round().long())}
+    result = comity.solve(clients, model=nn.Linear(3, 1), loss="squared", training=Training(steps=20))
+    assert result.metric == "rmse"

@@ -50,7 +50,8 @@ class DatasetClient:
         check_module(self.module)
         if isinstance(self.loss, str) and self.loss not in LOSSES:
             raise InputError(f"there is no loss {self.loss!r}; there are {', '.join(LOSSES)}, or give a function")
-        object.__setattr__(self, "_examples", _stacked(self.name, self.dataset))
+        inputs, targets = _stacked(self.name, self.dataset)
+        object.__setattr__(self, "_examples", (inputs, _fitting(self.name, targets, self.loss)))
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
@@ -92,6 +93,24 @@ class DatasetClient:
                 described=Described(classes),
             )
         return self._learners[recipe]
+
+
+def _fitting(name: str, targets: Tensor, loss: object) -> Tensor:
+    """Return targets as a loss wants them: one number a row, or one class."""
+    if targets.dim() == 2 and targets.shape[1] == 1:
+        targets = targets[:, 0]
+    if targets.dim() != 1:
+        raise InputError(f"client {name!r} has targets of shape {tuple(targets.shape)}; there must be one a row")
+    if loss == "squared":
+        return targets.float() if not targets.is_floating_point() else targets
+    if loss == "cross-entropy" and targets.is_floating_point():
+        raise InputError(
+            f"client {name!r} has targets of type {targets.dtype}; for the loss 'cross-entropy' they must be classes, "
+            "whole numbers from 0 on"
+        )
+    if not targets.is_floating_point() and int(targets.min()) < 0:
+        raise InputError(f"client {name!r} has the class {int(targets.min())}; classes are whole numbers from 0 on")
+    return targets
 
 
 def _stacked(name: str, dataset: Any) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,7 @@ for c drawn at random: one training serves every client's search and every face 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,7 +57,7 @@ class Training:
     checks: int = 20
     patience: int = 0
     local_steps: int = 0
-    local_rate: float = 1e-2
+    local_rate: float = 1e-3
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -70,6 +71,9 @@ class Training:
         for name in ("per_step", "steps", "checks"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("patience", "local_steps"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         if not self.rate > 0 or not self.local_rate > 0:
             raise InputError(f"the rates are {self.rate} and {self.local_rate}; they must be positive")
 
@@ -89,9 +93,13 @@ class HypernetworkFront:
 
     def models(self, shares: Floats) -> Tensors:
         """Return the models (R, D) for shares of the clients (R, N), by the network that was trained on most rows."""
-        last = torch.as_tensor(self.parameters[-1:])
+        return np.asarray(self.models_of_all(shares)[-1])
+
+    def models_of_all(self, shares: Floats) -> Tensors:
+        """Return the models (K, R, D) of every network for shares of the clients (R, N)."""
+        parameters = torch.as_tensor(self.parameters)
         with torch.no_grad():
-            models: Tensors = self.network(last, torch.as_tensor(shares, dtype=last.dtype))[0].numpy()
+            models: Tensors = self.network(parameters, torch.as_tensor(shares, dtype=parameters.dtype)).numpy()
         return models
 
 
@@ -106,11 +114,17 @@ class State:
     best_loss: float = float("inf")
     step: int = 0
     checks: list[tuple[int, float]] = field(default_factory=list)
+    origin: str = ""
 
     @classmethod
     def begin(cls, parameters: Tensor) -> State:
-        """Return the state before the first step."""
-        return cls(parameters, Adam.begin(parameters), parameters)
+        """Return the state before the first step; `origin` tells by a digest what it began as."""
+        origin = hashlib.sha256(parameters.numpy().tobytes()).hexdigest()
+        return cls(parameters, Adam.begin(parameters), parameters, origin=origin)
+
+    def stalled(self, patience: int) -> bool:
+        """Tell whether there was no progress for so many checks (0: that is never told)."""
+        return 0 < patience <= sum(step > self.best_step for step, _ in self.checks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +147,11 @@ class Trainer:
 
     def begin(self, base: Tensor) -> State:
         """Return where a training begins: all networks with the model `base` (D,)."""
+        if self.recipe.personal and self.settings.scalariser != "linear":
+            raise InputError(
+                f"personal parameters are trained by shares, and the scalariser {self.settings.scalariser!r} weighs "
+                "clients otherwise; take the scalariser 'linear', or no personal parameters"
+            )
         dtype = torch.float64 if self.recipe.double else torch.float32
         start = [self.network.initial(base.to(dtype), self.settings.seed)] * self.recipe.networks
         return State.begin(torch.stack(start))
@@ -142,8 +161,8 @@ class Trainer:
         settings = self.settings
         every = max(1, settings.steps // settings.checks)
         if not state.step and not state.checks:
-            self._check(state)
-        while state.step < settings.steps:
+            self._check(state, back_to=0)
+        while state.step < settings.steps and not state.stalled(settings.patience):
             gradient, loss = self._averaged(state) if settings.local_steps else self._exact(state)
             rate = cosine(settings.rate, state.step, settings.steps)
             state.parameters = state.adam.step(state.parameters, gradient, rate)
@@ -153,12 +172,11 @@ class Trainer:
             if state.step % every == 0 or state.step == settings.steps:
                 self._check(state)
                 yield state
-                since = sum(step > state.best_step for step, _ in state.checks)
-                if settings.patience and since >= settings.patience:
-                    return
 
     def finish(self, state: State) -> HypernetworkFront:
-        """Return the best front that was met."""
+        """Return the best front that was met, with what was personal to clients then."""
+        if self.recipe.personal:
+            self._ask_held(state.best, np.eye(len(self.federation.clients))[:1], state.step + 1, state.best_step)
         return HypernetworkFront(self.network, state.best.numpy(), state.best_step, tuple(state.checks))
 
     def _exact(self, state: State) -> tuple[Tensor, float]:
@@ -244,31 +262,37 @@ class Trainer:
                 objective += float((answers[client].losses * rays[:, None, :, own]).mean(axis=(0, 1)).sum())
         return total / (len(clients) * settings.local_steps), objective / rays.shape[1]
 
-    def _check(self, state: State) -> None:
+    def _check(self, state: State, back_to: int = -1) -> None:
         """Look at what clients lose on rows held out, and keep the parameters if that is the least so far.
 
         What counts for a client is the best ray, not the mean: nobody takes a model that mixes those who do not go
         together. With another scalariser than the linear one, it is the greatest of the weighted losses on each ray.
         """
         rays = self._fixed_rays()
-        folds = self.recipe.folds
-        with torch.no_grad():
-            models = self.network(state.parameters[:folds], torch.as_tensor(rays, dtype=state.parameters.dtype)).numpy()
-        answers = self.federation.ask(
-            HeldLosses(
-                recipe=self._told,
-                parameters=np.ascontiguousarray(models.reshape(folds * len(rays), -1)),
-                networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays)),
-            )
-        )
-        for client, answer in answers.items():
-            self._check_finite(client, state.step, answer.losses)
-        losses = np.stack([answer.losses.reshape(folds, -1).mean(axis=0) for answer in answers.values()], axis=1)
+        losses = self._ask_held(state.parameters, rays, state.step, back_to)
         plain = self.settings.scalariser == "linear"
         loss = float((losses.min(axis=0) if plain else (rays * losses).max(axis=1)).mean())
         state.checks.append((state.step, loss))
         if loss < state.best_loss:
             state.best, state.best_step, state.best_loss = state.parameters.clone(), state.step, loss
+
+    def _ask_held(self, parameters: Tensor, rays: Floats, step: int, back_to: int) -> Floats:
+        """Return what clients lose (R, N) on rows held out, with the models of some rays (R, N)."""
+        folds = self.recipe.folds
+        with torch.no_grad():
+            models = self.network(parameters[:folds], torch.as_tensor(rays, dtype=parameters.dtype)).numpy()
+        answers = self.federation.ask(
+            HeldLosses(
+                recipe=self._told,
+                parameters=np.ascontiguousarray(models.reshape(folds * len(rays), -1)),
+                networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays)),
+                step=step,
+                back_to=back_to,
+            )
+        )
+        for client, answer in answers.items():
+            self._check_finite(client, step, answer.losses)
+        return np.stack([answer.losses.reshape(folds, -1).mean(axis=0) for answer in answers.values()], axis=1)
 
     def _fixed_rays(self) -> Floats:
         """Return the rays of a check (R, N): everybody alone, all together, and some drawn once."""

@@ -71,6 +71,7 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
 
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
     """Answer with mean losses on the rows held out to choose by."""
+    learner.personal.check(question.step, question.back_to)
     models, networks = _tensor(learner, question.parameters), _places(question.networks)
     losses = torch.zeros(len(models), dtype=torch.float64, device=DEVICE)
     for number, rows in enumerate(learner.held):
@@ -84,7 +85,7 @@ def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
 def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
     """Train a model on the client's rows alone, for each network; of all checks, the best where held out is taken."""
     networks = torch.arange(learner.recipe.networks, device=DEVICE)
-    models = _tensor(learner, question.parameters).expand(len(networks), -1).clone()
+    models = _tensor(learner, question.parameters).expand(len(networks), learner.functional.size).clone()
     own = learner.personal.began if question.kind == "alone" else learner.personal.parameters
     adam, own_adam = Adam.begin(models), Adam.begin(own)
     lost = _held_losses(learner, models, own)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from comity.figures import KINDS
 from comity.metrics import METRICS
 from comity.neural.learner import DEVICE, Learner
 from comity.questions import Evaluation, JudgeModels
@@ -23,8 +24,8 @@ def judge_models(learner: Learner, question: JudgeModels) -> Evaluation:
     target = learner.described.as_given(learner.targets[rows].double().cpu().numpy())
     models = torch.as_tensor(question.parameters, dtype=learner.dtype, device=DEVICE)
     predicted = [
-        learner.described.predictions(learner.outputs(kind, model, rows))
-        for kind, model in zip(KINDS, models, strict=True)
+        learner.described.predictions(learner.outputs(head, model, rows))
+        for head, model in zip(json.loads(question.heads), models, strict=True)
     ]
     drawn = generator_for(learner.recipe.seed, learner.owner, FOR_ERRORS).multinomial(
         rows.size, np.full(rows.size, 1 / rows.size), _RESAMPLES

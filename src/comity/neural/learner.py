@@ -58,7 +58,7 @@ class Learner:
                 f"to judge (it takes {needed}); leave it out, or take fewer folds"
             )
         self.personal = Personal.begin(self.functional.initial()[1], self.recipe.networks)
-        check_fit(self._outputs_of_first(), self.targets[:2], self.loss, self.recipe.loss)
+        check_fit(self._outputs_of_first(), self.targets, self.loss, self.recipe.loss)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -147,17 +147,9 @@ class Learner:
     def _parts(self) -> Places:
         return assign_folds(self.strata, self.recipe.parts, self.recipe.seed, self.owner)
 
-    @cached_property
-    def _draws(self) -> bool:
-        """Whether the module draws random numbers."""
-        return any("Dropout" in type(part).__name__ for part in self.functional.module.modules())
-
     @contextmanager
     def _seeded(self, step: int) -> Iterator[None]:
         """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it."""
-        if not self._draws:
-            yield
-            return
         before = torch.random.get_rng_state()
         seed = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step).integers(2**31)
         torch.random.manual_seed(int(seed))

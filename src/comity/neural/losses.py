@@ -27,8 +27,9 @@ def cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
 LOSSES: dict[str, RowLoss] = {"squared": squared, "cross-entropy": cross_entropy}
 
 
-def check_fit(outputs: Tensor, targets: Tensor, loss: RowLoss, name: str) -> None:
-    """Check on some rows that what a model says fits a loss."""
+def check_fit(outputs: Tensor, every_target: Tensor, loss: RowLoss, name: str) -> None:
+    """Check on the first rows that what a model says of them fits a loss, and on all targets that they do."""
+    targets = every_target[: len(outputs)]
     if loss is squared:
         given, wanted = outputs.reshape(len(outputs), -1).shape, targets.reshape(len(targets), -1).shape
         if given != wanted:
@@ -42,7 +43,7 @@ def check_fit(outputs: Tensor, targets: Tensor, loss: RowLoss, name: str) -> Non
                 f"the model gives an array of shape {tuple(outputs.shape)}; for the loss {name!r} it must be "
                 "(rows, classes)"
             )
-        least, most = int(targets.min()), int(targets.max())
+        least, most = int(every_target.min()), int(every_target.max())
         if least < 0 or most >= outputs.shape[1]:
             raise InputError(
                 f"the model gives {outputs.shape[1]} classes and the target goes from {least} to {most}; for the loss "

@@ -23,6 +23,8 @@ _KEEPS_STATISTICS = nn.modules.batchnorm._NormBase
 class Functional:
     """A module whose parameters are given from outside: `generated` ones by a front, `personal` ones by each client.
 
+    What is frozen (``requires_grad`` is False) stays as it is in the module.
+
     >>> linear = Functional.of(nn.Linear(3, 2))
     >>> linear.size, linear.generated
     (8, ('weight', 'bias'))
@@ -38,7 +40,7 @@ class Functional:
     def of(cls, module: nn.Module, personal: str | None = None) -> Functional:
         """Return a module with parameters apart; those whose name matches the pattern `personal` stay with clients."""
         check_module(module)
-        names = [name for name, _ in module.named_parameters()]
+        names = [name for name, parameter in module.named_parameters() if parameter.requires_grad]
         own = [name for name in names if personal is not None and re.search(personal, name)]
         if personal is not None and not own:
             raise InputError(
@@ -73,7 +75,7 @@ class Functional:
 
         def flattened(names: tuple[str, ...]) -> Tensor:
             parts = [parameters[name].detach().reshape(-1) for name in names]
-            return torch.cat(parts) if parts else torch.zeros(0)
+            return torch.cat(parts) if parts else next(iter(parameters.values())).new_zeros(0)
 
         return flattened(self.generated), flattened(self.personal)
 
@@ -103,7 +105,8 @@ def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None 
             "that it was trained with, and the pattern for personal ones"
         )
     dtype = next(module.parameters()).dtype
-    return functional.state(torch.as_tensor(flat, dtype=dtype), torch.zeros(0))
+    own = {name: each for name, each in module.state_dict().items() if name not in dict(module.named_parameters())}
+    return functional.state(torch.as_tensor(flat, dtype=dtype), torch.zeros(0)) | own
 
 
 def check_module(module: Any) -> None:
@@ -111,8 +114,8 @@ def check_module(module: Any) -> None:
     if not isinstance(module, nn.Module):
         raise InputError(f"the model must be a torch.nn.Module, not {type(module).__name__}")
     parameters = dict(module.named_parameters())
-    if not parameters:
-        raise InputError("the model has no parameters; there is nothing to train")
+    if not any(parameter.requires_grad or not parameter.is_floating_point() for parameter in parameters.values()):
+        raise InputError("the model has no parameters to train")
     for name, parameter in parameters.items():
         if not parameter.is_floating_point():
             raise InputError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from comity.errors import InputError
 from comity.simplex import Floats
 
 
@@ -25,6 +26,13 @@ class Rays:
     alpha: float = 1.0
     sparse: float = 0.5
     most: int = 12
+
+    def __post_init__(self) -> None:
+        if not self.alpha > 0 or not 0 <= self.sparse <= 1 or self.most < 1:
+            raise InputError(
+                f"rays have alpha {self.alpha}, sparse {self.sparse} and most {self.most}; alpha must be positive, "
+                "sparse a share, and most 1 or more"
+            )
 
     def draw(self, clients: int, count: int, seed: int, step: int) -> Floats:
         """Return rays (count, clients); the seed and the step determine them."""

@@ -130,3 +130,20 @@ def test_what_is_personal_is_trained_at_the_client() -> None:
 def test_too_few_rows() -> None:
     with pytest.raises(InputError, match=r"client 'c0' has 12 rows, too few .* \(it takes 16\)"):
         Linear.drawn(2, rows=12, folds=10).learners[0]
+
+
+def test_tuning_begins_where_it_is_told_for_each_network_and_never_ends_worse() -> None:
+    linear = Linear.drawn(2, folds=3)
+    learner = linear.learners[0]
+    begin = np.random.default_rng(0).normal(size=(4, linear.size))
+    unmoved = train_alone(learner, TrainAlone(linear.recipe.to_json(), "coalition", begin, 1, 1e-12))
+    np.testing.assert_allclose(unmoved.parameters, begin[-1], atol=1e-9)
+    held = [
+        learner.rows_lost(torch.as_tensor(begin[fold : fold + 1]), fold, rows)[0]
+        for fold, rows in enumerate(learner.held[:3])
+    ]
+    assert unmoved.loss[0] == pytest.approx(torch.cat(held).mean().item(), rel=1e-6)
+    tuned = train_alone(learner, TrainAlone(linear.recipe.to_json(), "coalition", begin, 100, 0.05))
+    assert tuned.loss[0] < unmoved.loss[0]
+    assert set(learner.personal.kept) == {"coalition"}
+    assert learner.lost_alone is None, "only the model alone says what is lost alone"

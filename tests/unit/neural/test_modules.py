@@ -24,7 +24,7 @@ def test_a_module_gives_the_same_with_its_own_parameters_from_outside() -> None:
     [
         (nn.Linear(2, 1), "head", "no parameter of the model matches the pattern 'head' .* it has weight, bias"),
         (nn.Linear(2, 1), ".", "all parameters of the model match"),
-        (nn.Flatten(), None, "the model has no parameters"),
+        (nn.Flatten(), None, "the model has no parameters to train"),
         (nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4)), None, "the part '1' .* running statistics .* GroupNorm"),
         (nn.ParameterList([nn.Parameter(torch.zeros(2, dtype=torch.long), requires_grad=False)]), None, "torch.int64"),
         ("linear", None, "must be a torch.nn.Module, not str"),

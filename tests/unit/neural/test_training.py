@@ -129,3 +129,33 @@ def test_settings_that_make_no_sense() -> None:
         Training(steps=0)
     with pytest.raises(InputError, match="no hypernetwork 'deep'; there are residual"):
         Training(kind="deep").network(2, 3)
+
+
+def test_averaging_with_several_local_steps_comes_near_the_exact_front() -> None:
+    linear = Linear.drawn(4, seed=2)
+    settings = Training(steps=250, rate=1e-2, local_steps=4)
+    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), settings)
+    rays = np.random.default_rng(0).dirichlet(np.ones(4), 100)
+    reached, least = ((linear.losses(each) * rays).sum(axis=1) for each in (trained.models(rays), linear.exact(rays)))
+    assert np.mean(reached / least - 1) < 0.05
+
+
+def test_patience_ends_a_training_and_one_that_is_resumed() -> None:
+    linear = Linear.drawn(3)
+    trainer = Trainer(
+        linear.federation, linear.recipe, Training(steps=200, checks=20, patience=2, rate=1.0), linear.size
+    )
+    state = trainer.begin(torch.zeros(linear.size))
+    for _ in trainer.go_on(state):
+        pass
+    assert state.step < 200
+    assert sum(step > state.best_step for step, _ in state.checks) == 2
+    ended = state.step
+    assert list(trainer.go_on(state)) == []
+    assert state.step == ended
+
+
+def test_rays_that_make_no_sense() -> None:
+    for settings in ({"alpha": 0.0}, {"sparse": 2.0}, {"most": 0}):
+        with pytest.raises(InputError, match="rays have alpha"):
+            Rays(**settings)
