@@ -29,7 +29,7 @@ def test_linear_modules_find_the_groups_as_the_exact_front_does(dim: int, rows: 
     base = torch.zeros(dim + 1)
     settings = Training(steps=400, per_step=16, rate=2e-2, rays=Rays(sparse=0.9), seed=seed)
     trained = train(federation, recipe, base, settings)
-    alone = federation.ask(TrainAlone(recipe.to_json(), base.numpy(), 200, 1e-2))
+    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", base.numpy(), 200, 1e-2))
     searching = AtClients(
         federation=federation,
         recipe=recipe.to_json(),
