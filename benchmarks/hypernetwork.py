@@ -35,7 +35,7 @@ def graph() -> None:
     front = train(federation, recipe, torch.zeros(21), Training(steps=300, per_step=4, checks=5))
     trained = time.process_time()
     start = np.zeros(21, np.float32)
-    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", start, 300, 2e-2))
+    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", start, 150, 2e-2))
     alone_done = time.process_time()
     searching = AtClients(
         federation, recipe.to_json(), front.network.to_json(), front.parameters, np.array([*rows.values()], np.float64),

@@ -149,14 +149,17 @@ class Learner:
 
     @contextmanager
     def _seeded(self, step: int) -> Iterator[None]:
-        """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it."""
-        before = torch.random.get_rng_state()
-        seed = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step).integers(2**31)
-        torch.random.manual_seed(int(seed))
+        """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it.
+
+        The generator is spoken to directly: `torch.manual_seed` is slow, as it also sees to devices that are not there.
+        """
+        generator = torch.cuda.default_generators[0] if DEVICE.type == "cuda" else torch.default_generator
+        before = generator.get_state()
+        generator.manual_seed(int(generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step).integers(2**31)))
         try:
             yield
         finally:
-            torch.random.set_rng_state(before)
+            generator.set_state(before)
 
     def _outputs_of_first(self) -> Tensor:
         flat, own = self.functional.initial()

@@ -135,8 +135,8 @@ def perceptron(inputs: int, outputs: int, width: int, depth: int, seed: int) -> 
     >>> [tuple(each.shape) for each in perceptron(3, 1, width=8, depth=1, seed=0).parameters()]
     [(8, 3), (8,), (1, 8), (1,)]
     """
-    before = torch.random.get_rng_state()
-    torch.random.manual_seed(seed)
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(seed)
     try:
         layers: list[nn.Module] = []
         for _ in range(depth):
@@ -144,7 +144,7 @@ def perceptron(inputs: int, outputs: int, width: int, depth: int, seed: int) -> 
             inputs = width
         return nn.Sequential(*layers, nn.Linear(inputs, outputs))
     finally:
-        torch.random.set_rng_state(before)
+        torch.default_generator.set_state(before)
 
 
 def _list(names: list[str]) -> str:
