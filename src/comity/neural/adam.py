@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 _MEAN, _SQUARE = 0.9, 0.999  # what is kept of the means in each step
 _LEAST = 1e-8
@@ -31,12 +32,25 @@ class Adam:
 
     def step(self, parameters: Tensor, gradient: Tensor, rate: float) -> Tensor:
         """Return parameters a step further down a gradient."""
+        moved = parameters.clone()
+        adam(
+            [moved],
+            [gradient],
+            [self.mean],
+            [self.square],
+            [],
+            [torch.tensor(float(self.steps), device=parameters.device)],
+            fused=True,  # one pass over the arrays: with millions of parameters, several cost as much as a gradient
+            amsgrad=False,
+            beta1=_MEAN,
+            beta2=_SQUARE,
+            lr=rate,
+            weight_decay=0.0,
+            eps=_LEAST,
+            maximize=False,
+        )
         self.steps += 1
-        # In place: with millions of parameters, every array that is made anew costs as much as a client's gradient.
-        self.mean.mul_(_MEAN).add_(gradient, alpha=1 - _MEAN)
-        self.square.mul_(_SQUARE).addcmul_(gradient, gradient, value=1 - _SQUARE)
-        scale = (self.square / (1 - _SQUARE**self.steps)).sqrt_().add_(_LEAST)
-        return parameters.addcdiv(self.mean, scale, value=-rate / (1 - _MEAN**self.steps))
+        return moved
 
 
 def cosine(rate: float, step: int, steps: int) -> float:

@@ -92,7 +92,7 @@ class Learner:
         self, parameters: Tensor, networks: Tensor, step: int, mine: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return mean losses (M,) of models (M, D) on a step's rows, and slopes by model (M, D) and by what is own."""
-        rows = self.batch(step)
+        rows, seed = self._drawn(step)
         inputs, targets = self.inputs[rows], self.targets[rows]
         weights = self.trains[networks][:, rows]
         weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
@@ -103,7 +103,7 @@ class Learner:
             return self.loss(self.functional(flat, personal, inputs), targets) @ weight
 
         self.functional.module.train()
-        with self._seeded(step):
+        with _seeded(seed):
             if len(models) == 1:  # convolutions with one set of weights are faster so
                 losses = mean_loss(models[0], own[0], weights[0])[None]
             else:
@@ -133,11 +133,16 @@ class Learner:
 
     def batch(self, step: int) -> Places:
         """Return the rows of a step; the seed, the owner and the step determine them."""
+        return self._drawn(step)[0]
+
+    def _drawn(self, step: int) -> tuple[Places, int]:
+        """Return the rows of a step, and the seed of torch's own random numbers in it."""
         size = self.recipe.batch
-        if not size or size >= self._eligible.size:
-            return self._eligible
         generator = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step)
-        return np.sort(generator.choice(self._eligible, size, replace=False))
+        seed = int(generator.integers(2**31))
+        if not size or size >= self._eligible.size:
+            return self._eligible, seed
+        return np.sort(generator.choice(self._eligible, size, replace=False)), seed
 
     @cached_property
     def _eligible(self) -> Places:
@@ -146,20 +151,6 @@ class Learner:
     @cached_property
     def _parts(self) -> Places:
         return assign_folds(self.strata, self.recipe.parts, self.recipe.seed, self.owner)
-
-    @contextmanager
-    def _seeded(self, step: int) -> Iterator[None]:
-        """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it.
-
-        The generator is spoken to directly: `torch.manual_seed` is slow, as it also sees to devices that are not there.
-        """
-        generator = torch.cuda.default_generators[0] if DEVICE.type == "cuda" else torch.default_generator
-        before = generator.get_state()
-        generator.manual_seed(int(generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step).integers(2**31)))
-        try:
-            yield
-        finally:
-            generator.set_state(before)
 
     def _outputs_of_first(self) -> Tensor:
         flat, own = self.functional.initial()
@@ -176,3 +167,18 @@ class Learner:
 def _chunk(models: Tensor) -> int | None:
     """Return how many models go through at once: all, unless they are many."""
     return _CHUNK if len(models) > _CHUNK else None
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed torch's own random numbers, such as those of dropout, for one step, and put them back after it.
+
+    The generator is spoken to directly: `torch.manual_seed` is slow, as it also sees to devices that are not there.
+    """
+    generator = torch.cuda.default_generators[0] if DEVICE.type == "cuda" else torch.default_generator
+    before = generator.get_state()
+    generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        generator.set_state(before)

@@ -24,7 +24,7 @@ class Rays:
     """
 
     alpha: float = 1.0
-    sparse: float = 0.5
+    sparse: float = 0.9
     most: int = 12
 
     def __post_init__(self) -> None:
