@@ -39,11 +39,15 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Client:
-    """An owner of rows. The rows go nowhere; `answer` gives what the policy allows, and `log` keeps what was given."""
+    """An owner of rows. The rows go nowhere; `answer` gives what the policy allows, and `log` keeps what was given.
+
+    Rows to `test` with, if there are some, judge networks, and do nothing else.
+    """
 
     name: str
     rows: pd.DataFrame = field(repr=False)
     policy: Policy = Policy()
+    test: pd.DataFrame | None = field(default=None, repr=False)
     log: list[Given] = field(default_factory=list, repr=False)
     _rows: Rows = field(init=False, repr=False)
 
@@ -52,7 +56,7 @@ class Client:
         double = self.rows.columns[self.rows.columns.duplicated()]
         if len(double):
             raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
-        object.__setattr__(self, "_rows", Rows(self.name, self.rows))
+        object.__setattr__(self, "_rows", Rows(self.name, self.rows, self.test))
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""

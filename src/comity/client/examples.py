@@ -33,7 +33,8 @@ class DatasetClient:
     """An owner of examples, which go nowhere: pairs of an input and a target, in a torch dataset or as two tensors.
 
     It has the `module` whose parameters are trained, and the `loss`: a name, or a function of outputs and targets that
-    gives each row's loss. What it answers is what a table's `Client` answers about networks.
+    gives each row's loss. What it answers is what a table's `Client` answers about networks. Examples to `test` with,
+    if there are some, judge models and do nothing else.
     """
 
     name: str
@@ -41,8 +42,10 @@ class DatasetClient:
     module: nn.Module = field(repr=False)
     loss: str | Callable[[Tensor, Tensor], Tensor] = "cross-entropy"
     policy: Policy = field(default_factory=Policy)
+    test: Any = field(default=None, repr=False)
     log: list[Given] = field(default_factory=list, repr=False)
     _examples: tuple[Tensor, Tensor] = field(init=False, repr=False)
+    _tests: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
     _learners: dict[str, Learner] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -50,8 +53,9 @@ class DatasetClient:
         check_module(self.module)
         if isinstance(self.loss, str) and self.loss not in LOSSES:
             raise InputError(f"there is no loss {self.loss!r}; there are {', '.join(LOSSES)}, or give a function")
-        inputs, targets = _stacked(self.name, self.dataset)
-        object.__setattr__(self, "_examples", (inputs, _fitting(self.name, targets, self.loss)))
+        object.__setattr__(self, "_examples", self._pairs(self.dataset))
+        if self.test is not None:
+            object.__setattr__(self, "_tests", self._pairs(self.test))
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
@@ -66,6 +70,10 @@ class DatasetClient:
         self.log.append(Given(kind, rows, pack(given).size))
         return given
 
+    def _pairs(self, dataset: Any) -> tuple[Tensor, Tensor]:
+        inputs, targets = _stacked(self.name, dataset)
+        return inputs, _fitting(self.name, targets, self.loss)
+
     def _describe(self) -> Description:
         """Tell how many examples there are, and of classes how many of each."""
         targets = self._examples[1]
@@ -79,6 +87,8 @@ class DatasetClient:
     def _learner(self, recipe: str) -> Learner:
         if recipe not in self._learners:
             inputs, targets = self._examples
+            if self._tests is not None:
+                inputs, targets = (torch.cat(both) for both in zip(self._examples, self._tests, strict=True))
             classes = 0 if targets.is_floating_point() else int(targets.max()) + 1
             loss: RowLoss = LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
             wanted = Recipe.from_json(recipe)
@@ -91,6 +101,7 @@ class DatasetClient:
                 targets=targets,
                 strata=targets.double().numpy() if classes else np.zeros(len(targets)),
                 described=Described(classes),
+                apart=0 if self._tests is None else len(self._tests[1]),
             )
         return self._learners[recipe]
 

@@ -52,6 +52,7 @@ class Rows:
 
     owner: str
     frame: pd.DataFrame
+    test: pd.DataFrame | None = None
     _encoded: dict[str, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[str, str], Splits] = field(default_factory=dict)
     learners: dict[str, Any] = field(default_factory=dict)
@@ -59,13 +60,19 @@ class Rows:
     def encoded(self, schema: str) -> Encoded:
         """Return the rows as numbers, by a schema (JSON)."""
         if schema not in self._encoded:
-            agreed = Schema.from_json(schema)
-            try:
-                numbers, target = encode(self.frame, agreed), encode_target(self.frame, agreed)
-            except InputError as error:
-                raise InputError(f"client {self.owner!r}: {error}") from None
-            self._encoded[schema] = Encoded(numbers, target, agreed.target)
+            self._encoded[schema] = self._encode(self.frame, schema)
         return self._encoded[schema]
+
+    def encoded_tests(self, schema: str) -> Encoded | None:
+        """Return the rows to test with as numbers, if there are some."""
+        return None if self.test is None else self._encode(self.test, schema)
+
+    def _encode(self, frame: pd.DataFrame, schema: str) -> Encoded:
+        agreed = Schema.from_json(schema)
+        try:
+            return Encoded(encode(frame, agreed), encode_target(frame, agreed), agreed.target)
+        except InputError as error:
+            raise InputError(f"client {self.owner!r}: {error}") from None
 
     def splits(self, schema: str, split: str) -> Splits:
         """Return how the rows are split (JSON); those of each class are spread evenly."""

@@ -15,6 +15,7 @@ from comity.neural.adam import Adam, cosine
 from comity.neural.hypernetworks import Hypernetwork
 from comity.neural.judging import judge_models
 from comity.neural.learner import DEVICE, Learner
+from comity.neural.rules import Place, rule_from_json
 from comity.neural.trials import NeuralTrials
 from comity.questions import (
     Found,
@@ -27,6 +28,8 @@ from comity.questions import (
     SearchFront,
     TrainAlone,
     TrainAloneAnswer,
+    TrainedLocally,
+    TrainLocally,
 )
 from comity.simplex import Floats
 
@@ -103,6 +106,14 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
     if question.kind == "alone":
         learner.lost_alone = lost
     return TrainAloneAnswer(_array(models[-1]), np.array([_mean(lost)]))
+
+
+def train_locally(learner: Learner, question: TrainLocally) -> TrainedLocally:
+    """Train a model, and what is personal, by a rule on the client's rows."""
+    start = Place(_tensor(learner, question.parameters)[None], learner.personal.parameters[:1])
+    end, loss = rule_from_json(question.rule).train(learner, start, question.step)
+    learner.personal.parameters = end.own
+    return TrainedLocally(_array(end.model[0]), np.array([loss]))
 
 
 def _mean(lost: tuple[Tensor, ...]) -> float:
@@ -185,4 +196,5 @@ ANSWERS: dict[str, Callable[[Learner, Any], Any]] = {
     "train-alone": train_alone,
     "search-front": search_front,
     "judge-models": judge_models,
+    "train-locally": train_locally,
 }

@@ -16,8 +16,8 @@ class Recipe:
 
     With a `schema` (JSON) rows are those of a table, and the model is a perceptron with `depth` hidden layers of
     `width`; without one, the client has module, loss and examples itself. One part of the rows in `parts` judges,
-    unless nothing is to be `judged`; of the others, one part in `parts` is held out to choose by, or, with `folds`,
-    each of so many in turn. `batch` rows are taken a step, all if 0. Numbers are of 64 bits if `double`.
+    unless nothing is to be `judged`; of the others, one part in `parts` is `held` out to choose by (or none), or, with
+    `folds`, each of so many in turn. `batch` rows are taken a step, all if 0. Numbers are of 64 bits if `double`.
     """
 
     schema: str = ""
@@ -27,6 +27,7 @@ class Recipe:
     personal: str | None = None
     parts: int = HOLD_OUT
     judged: bool = True
+    held: bool = True
     folds: int = 1
     batch: int = 0
     double: bool = False

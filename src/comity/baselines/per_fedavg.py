@@ -1,0 +1,44 @@
+"""Per-FedAvg: a common model from which one step of one's own leads far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from comity.baselines.fedavg import average
+from comity.baselines.method import Method
+from comity.baselines.session import Session
+from comity.neural.rules import Descent, Meta
+from comity.questions import Tensors
+
+
+@final
+@dataclass(frozen=True)
+class PerFedAvg(Method):
+    """Meta-learning of a start (Fallah et al. 2020, Algorithm 1): clients descend F_i(w) = f_i(w - α ∇f_i(w)).
+
+    `curvature` tells the two variants of the paper's Section 5 apart: first-order (FO) without, Hessian-free (HF) with.
+    α is `adapt` times the rate. A client's model is w after one step of its own.
+    """
+
+    curvature: bool = False
+    adapt: float = 1.0
+
+    def begin(self, session: Session) -> Tensors:
+        """Return the common start (D,)."""
+        return session.base
+
+    def go_on(self, session: Session, state: Tensors, number: int) -> Tensors:
+        """Return the average of where clients went; a step takes several gradients, so there are fewer."""
+        rate = session.budget.rate_in(number)
+        rule = Meta(1, rate, self.adapt * session.budget.rate, self.curvature)
+        rule = Meta(max(1, session.budget.steps // rule.gradients), rate, rule.inner_rate, self.curvature)
+        trained, _ = session.train(np.tile(state, (len(session.clients), 1)), rule, number)
+        return average(trained, session)
+
+    def models(self, session: Session, state: Tensors) -> Tensors:
+        """Return the start after one step of each client (N, D)."""
+        step = Descent(1, self.adapt * session.budget.rate, momentum=0.0)
+        return session.train(np.tile(state, (len(session.clients), 1)), step, session.budget.rounds)[0]

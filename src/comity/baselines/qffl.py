@@ -1,0 +1,52 @@
+"""q-FFL: fairness by weighing those more who lose more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from comity.baselines.method import Method
+from comity.baselines.session import Session
+from comity.errors import InputError
+from comity.neural.rules import Descent
+from comity.questions import Tensors
+
+_LEAST = 1e-10  # a loss of nothing has no power
+
+
+@final
+@dataclass(frozen=True)
+class QFFL(Method):
+    """q-fair federated learning (Li et al. 2020, q-FedAvg, Algorithm 2): min over w of Σ p_i f_i(w)^(q+1) / (q+1).
+
+    With Δ_i = L (w - w_i) for where client i went, and L one over the rate, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where
+    h_i = q f_i^(q-1) |Δ_i|² + L f_i^q. With q = 0 it is FedAvg.
+    """
+
+    one_for_all: ClassVar[bool] = True
+    q: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.q >= 0:
+            raise InputError(f"q is {self.q}; it must be 0 or more")
+
+    def begin(self, session: Session) -> Tensors:
+        """Return the model (D,)."""
+        return session.base
+
+    def go_on(self, session: Session, state: Tensors, number: int) -> Tensors:
+        """Return it after a round."""
+        rate = session.budget.rate_in(number)
+        trained, losses = session.train(self.models(session, state), Descent(session.budget.steps, rate), number)
+        lipschitz = 1 / session.budget.rate
+        changes = lipschitz * (state - trained).astype(np.float64)
+        lost = np.maximum(losses, _LEAST)
+        bounds = self.q * lost ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * lost**self.q
+        step = np.tensordot(session.shares * lost**self.q, changes, axes=1) / (session.shares @ bounds)
+        return np.asarray(state - step, state.dtype)
+
+    def models(self, session: Session, state: Tensors) -> Tensors:
+        """Return the same for every client (N, D)."""
+        return np.tile(state, (len(session.clients), 1))

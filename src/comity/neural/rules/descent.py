@@ -1,0 +1,36 @@
+"""Gradient descent with momentum, and a pull towards where it began if that is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import torch
+
+from comity.neural.rules.rule import Place, Rule, slope_at
+
+if TYPE_CHECKING:
+    from comity.neural.learner import Learner
+
+
+@final
+@dataclass(frozen=True)
+class Descent(Rule):
+    """Take `steps` down the loss, f(θ) + pull / 2 · |θ - θ₀|², where θ₀ is where it began (a proximal term)."""
+
+    steps: int
+    rate: float
+    momentum: float = 0.9
+    pull: float = 0.0
+
+    def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
+        """Return the place that was reached, and the loss at the start."""
+        place, first = start, 0.0
+        speed = Place(torch.zeros_like(start.model), torch.zeros_like(start.own))
+        for number in range(self.steps):
+            loss, slope = slope_at(learner, place, step + number)
+            pulled = slope.model + self.pull * (place.model - start.model)
+            speed = Place(self.momentum * speed.model + pulled, self.momentum * speed.own + slope.own)
+            place = place.moved(speed, self.rate)
+            first = first if number else loss
+        return place, first
