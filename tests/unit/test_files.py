@@ -25,9 +25,14 @@ def test_a_new_directory_with_parents(tmp_path: Path) -> None:
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"before")
-    with pytest.raises(KeyboardInterrupt), writing(tmp_path / "data.bin") as file:
-        file.write(b"half")
-        raise KeyboardInterrupt
+
+    def stop_halfway() -> None:
+        with writing(tmp_path / "data.bin") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_halfway()
     assert contents(tmp_path) == {"data.bin": b"before"}
     with writing(tmp_path / "data.bin") as file:
         file.write(b"after")
