@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from comity.errors import FormatError, InputError, OutputError
 
@@ -42,14 +43,24 @@ def decode(raw: bytes, name: str) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file, whole or not at all: first under another name beside it, then renamed."""
+    """Write a file, whole or not at all."""
+    with writing(path) as opened:
+        opened.write(text.encode())
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write, whole or not at all: first under another name beside it, then, if all went well, renamed.
+
+    Whatever goes wrong inside the `with` block leaves what was there before.
+    """
     file = Path(path)
     draft: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
         draft = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
-            opened.write(text)
+        with os.fdopen(handle, "wb") as opened:
+            yield opened
         draft.chmod(0o666 & ~_umask())
         draft.replace(file)
     except BaseException as error:

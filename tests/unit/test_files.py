@@ -7,7 +7,7 @@ import pytest
 
 from comity import files
 from comity.errors import InputError, OutputError
-from comity.files import check_free, write_directory, write_text
+from comity.files import check_free, write_directory, write_text, writing
 
 FILES = {"result.json": "{}\n", "model.bin": b"\x00\x01"}
 NEW = {"result.json": "new", "model.bin": b""}
@@ -21,6 +21,24 @@ def test_a_new_directory_with_parents(tmp_path: Path) -> None:
     write_directory(tmp_path / "deep" / "run", FILES, "result.json")
     assert contents(tmp_path / "deep" / "run") == {"result.json": b"{}\n", "model.bin": b"\x00\x01"}
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["run"]
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"before")
+
+    def stop_halfway() -> None:
+        with writing(tmp_path / "data.bin") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_halfway()
+    assert contents(tmp_path) == {"data.bin": b"before"}
+    with writing(tmp_path / "data.bin") as file:
+        file.write(b"after")
+    assert contents(tmp_path) == {"data.bin": b"after"}
+    with pytest.raises(OutputError, match=r"data.bin: cannot be written"), writing(tmp_path / "nowhere" / "data.bin"):
+        pass
 
 
 def test_an_empty_directory_is_free(tmp_path: Path) -> None:

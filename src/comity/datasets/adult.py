@@ -5,23 +5,18 @@ The data are not part of comity: https://archive.ics.uci.edu/dataset/2/adult (CC
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pandas as pd
 
-from comity.errors import FormatError, InputError
+from comity.datasets.published import Published, Source
 
 CLIENTS = ("PhD", "non-PhD")
 TARGET = "income"
-_VARIABLE = "COMITY_DATA"
-_GET = "https://archive.ics.uci.edu/dataset/2/adult"
-_HOW = (
-    f"say where they are with --data or {_VARIABLE}: the directory that holds adult.data and adult.test, or the one "
-    "above it if it is called adult"
-)
+SOURCE = Source("UCI Adult", "https://archive.ics.uci.edu/dataset/2/adult", "adult.data and adult.test", "adult")
+_TRAIN = Published("adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d", 3_974_305)
+_TEST = Published("adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05", 2_003_153)
 
 # The categorical columns with their values in the order of adult.names.
 CATEGORIES: dict[str, tuple[str, ...]] = {
@@ -51,18 +46,6 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    name: str
-    rows: int
-    sha256: str
-    comments: int = 0
-
-
-_TRAIN = _File("adult.data", 32_561, "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d")
-_TEST = _File("adult.test", 16_281, "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05", comments=1)
-
-
 @dataclass(frozen=True, eq=False)
 class Adult:
     """The rows to train with and those to test with.
@@ -82,36 +65,16 @@ def load(directory: str | os.PathLike[str] | None = None, *, continuous: bool = 
     There are eight categorical columns. The paper, which follows q-FFL here, leaves out the six continuous ones;
     `continuous` keeps them.
     """
-    folder = _folder(directory)
+    folder, _ = SOURCE.find(directory, [(_TRAIN.name, _TEST.name)])
     names = (*(name for name in _COLUMNS[:-1] if continuous or name in CATEGORIES), TARGET)
-    train, test = (_read(folder / file.name, file)[["client", *names]] for file in (_TRAIN, _TEST))
+    train, test = (_rows(SOURCE.read(folder / file.name, file))[["client", *names]] for file in (_TRAIN, _TEST))
     return Adult(train, test)
 
 
-def _folder(directory: str | os.PathLike[str] | None) -> Path:
-    given = os.environ.get(_VARIABLE, "") if directory is None else os.fspath(directory)
-    if not given:
-        raise InputError(f"the files of UCI Adult are needed; get them from {_GET} and {_HOW}")
-    for folder in (Path(given), Path(given) / "adult"):
-        if all((folder / file.name).is_file() for file in (_TRAIN, _TEST)):
-            return folder
-    raise InputError(f"{given}: adult.data and adult.test of UCI Adult are not in it; get them from {_GET} and {_HOW}")
-
-
-def _read(path: Path, file: _File) -> pd.DataFrame:
-    """Return the rows of one of the two files, having checked that it is the one that everybody uses."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
-    if hashlib.sha256(raw).hexdigest() != file.sha256:
-        raise FormatError(
-            f"{path}: this is not the file of UCI Adult (its SHA-256 differs; it has {len(raw.splitlines()):,} lines, "
-            f"{file.rows:,} rows are expected); get it again from {_GET}"
-        )
-    lines = raw.decode().splitlines()[file.comments :]
-    # Labels end in a dot in the file for testing only.
-    values = [line.removesuffix(".").split(", ") for line in lines if line]
+def _rows(raw: bytes) -> pd.DataFrame:
+    """Return the rows of one of the two files; that for testing has a comment, and a dot after each label."""
+    lines = raw.decode().splitlines()
+    values = [line.removesuffix(".").split(", ") for line in lines if line and not line.startswith("|")]
     frame = pd.DataFrame(values, columns=list(_COLUMNS), dtype=object)
     frame = frame.astype(dict.fromkeys(CONTINUOUS, "int64"))
     for name, levels in CATEGORIES.items():
