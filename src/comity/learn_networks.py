@@ -30,8 +30,7 @@ from comity.study import Study
 if TYPE_CHECKING:
     from comity.checkpoint import Checkpoint
 
-_RATE_ALONE = 1e-2
-_RATE_TO_TUNE = 1e-3
+_TO_TUNE = 0.1  # of the rate at which clients train alone
 _FEW_TO_CHOOSE_BY = 20  # rows
 
 
@@ -87,7 +86,7 @@ def learn_networks(
     with threadpool_limits(1):
         trained = train(Trainer(federation, recipe, setup.training, len(setup.base)), setup.base, say, checkpoint)
         say("training alone", 0, 1)
-        alone = federation.ask(TrainAlone(told, "alone", setup.sent, setup.training.steps, _RATE_ALONE))
+        alone = federation.ask(TrainAlone(told, "alone", setup.sent, setup.training.steps, setup.training.rate_alone))
         counts = np.array([setup.rows[client] if study.weights == "sample" else 1 for client in clients], np.float64)
         searching = AtClients(
             federation=federation,
@@ -113,7 +112,8 @@ def learn_networks(
             if study.fine_tune and shared.any():
                 say("tuning", kind - 1, 2)
                 begin = trained.models_of_all(shares / shares.sum(axis=1, keepdims=True))
-                tuned = _tuned(federation, told, KINDS[kind], begin, shared, study.fine_tune)
+                rate = _TO_TUNE * setup.training.rate_alone
+                tuned = _tuned(federation, told, KINDS[kind], begin, shared, study.fine_tune, rate)
                 models[kind][shared] = tuned[shared]
         say("evaluating", 0, 1)
         evaluations = federation.ask(
@@ -142,12 +142,12 @@ def learn_networks(
 
 
 def _tuned(
-    federation: Federation, recipe: str, kind: str, begin: np.ndarray, shared: np.ndarray, steps: int
+    federation: Federation, recipe: str, kind: str, begin: np.ndarray, shared: np.ndarray, steps: int, rate: float
 ) -> np.ndarray:
     """Return models (N, D): of clients that share, `begin` (K, N, D) trained further on the client's own rows."""
     clients = federation.clients
     asked = {
-        clients[place]: TrainAlone(recipe, kind, np.ascontiguousarray(begin[:, place]), steps, _RATE_TO_TUNE)
+        clients[place]: TrainAlone(recipe, kind, np.ascontiguousarray(begin[:, place]), steps, rate)
         for place in np.flatnonzero(shared).tolist()
     }
     tuned = np.array(begin[-1])

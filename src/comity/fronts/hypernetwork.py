@@ -42,7 +42,8 @@ class Training:
     `kind`, `width`, `depth` and `rank` are those of the `Hypernetwork`; `scalariser` weighs the clients' gradients;
     `per_step` rays are drawn a step; `rate` falls along a cosine over the `steps`. In `checks` of them, evenly, the
     losses on rows held out are looked at, and the best parameters kept; after `patience` checks without progress the
-    training ends (0: never). With `local_steps`, clients take so many steps by themselves, at `local_rate`.
+    training ends (0: never). With `local_steps`, clients take so many steps by themselves, at `local_rate`. Models
+    that a client trains alone begin at `rate_alone`, and those that it tunes further at a tenth of it.
     """
 
     kind: Parametrisation = "residual"
@@ -58,6 +59,7 @@ class Training:
     patience: int = 0
     local_steps: int = 0
     local_rate: float = 1e-3
+    rate_alone: float = 1e-2
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -74,8 +76,9 @@ class Training:
         for name in ("patience", "local_steps"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        if not self.rate > 0 or not self.local_rate > 0:
-            raise InputError(f"the rates are {self.rate} and {self.local_rate}; they must be positive")
+        for name in ("rate", "local_rate", "rate_alone"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"the {name} is {getattr(self, name)}; it must be positive")
 
     def network(self, clients: int, size: int) -> Hypernetwork:
         """Return the hypernetwork for so many clients and parameters."""
