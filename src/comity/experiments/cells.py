@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,25 +76,26 @@ class Cells:
 
     def load(self, method: str, seed: int) -> Cell | None:
         """Return a cell, or nothing if it is still to be filled."""
-        path = self._path(method, seed)
-        if not path.exists():
-            return None
-        try:
-            return Cell.from_json(read_text(path))
-        except (ValueError, TypeError):
-            raise FormatError(f"{path}: this is no cell of a table; remove it, and it is made again") from None
+        return self._read(self._path(method, seed))
 
     def save(self, cell: Cell) -> None:
         """Keep a cell, whole or not at all."""
         (self.directory / FOLDER).mkdir(exist_ok=True)
         write_text(self._path(cell.method, cell.seed), cell.to_json())
 
-    def every(self, methods: tuple[str, ...], seeds: tuple[int, ...]) -> Iterator[Cell]:
-        """Yield the cells that are there, of some methods and seeds."""
-        for method in methods:
-            for seed in seeds:
-                if (cell := self.load(method, seed)) is not None:
-                    yield cell
+    def every(self, methods: tuple[str, ...]) -> tuple[Cell, ...]:
+        """Return all cells that are there of some methods, in the order of these and of the seeds."""
+        found = [cell for path in (self.directory / FOLDER).glob("*.json") if (cell := self._read(path)) is not None]
+        wanted = [cell for cell in found if cell.method in methods]
+        return tuple(sorted(wanted, key=lambda cell: (methods.index(cell.method), cell.seed)))
+
+    def _read(self, path: Path) -> Cell | None:
+        if not path.exists():
+            return None
+        try:
+            return Cell.from_json(read_text(path))
+        except (ValueError, TypeError):
+            raise FormatError(f"{path}: this is no cell of a table; remove it, and it is made again") from None
 
     def _path(self, method: str, seed: int) -> Path:
         return self.directory / FOLDER / f"{method}-{seed}.json"

@@ -90,7 +90,8 @@ def compare(
     told = asdict(comparison)
     del told["methods"], told["seeds"]  # more of either may be asked for later
     cells = Cells.open(out, {"study": asdict(study), "comparison": told, "rows": digest(members)})
-    filled = comparison.job(members, study).run(cells, tell or (lambda stage, done, of: None))
+    comparison.job(members, study).run(cells, tell or (lambda stage, done, of: None))
+    filled = cells.every(EVERY)
     compared = Compared(metric, filled, summarise(filled, metric))
     write_text(Path(out) / TABLE, compared.to_markdown())
     write_text(Path(out) / TABLE_JSON, compared.to_json())

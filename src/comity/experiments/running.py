@@ -41,24 +41,23 @@ class Job:
     seeds: tuple[int, ...]
     draw: Callable[[int], Task]
 
-    def run(self, cells: Cells, tell: Tell) -> tuple[Cell, ...]:
-        """Fill all cells that are still empty, and return all."""
+    def run(self, cells: Cells, tell: Tell) -> None:
+        """Fill all cells that are still empty."""
         of = len(self.methods) * len(self.seeds)
-        found: dict[tuple[str, int], Cell] = {
-            (cell.method, cell.seed): cell for cell in cells.every(self.methods, self.seeds)
-        }
+        wanted = [(method, seed) for method in self.methods for seed in self.seeds]
+        found = {at: cell for at in wanted if (cell := cells.load(*at)) is not None}
         for seed in self.seeds:
             task: Task | None = None
             for method in self.methods:
                 if (method, seed) in found:
                     continue
                 task = task or self.draw(seed)
-                first = found.get((method, self.seeds[0]))
+                first = cells.load(method, self.seeds[0])
                 tell(f"{method}, seed {seed}", len(found), of)
                 began = time.perf_counter()
                 outcome = task.run(method, first.settings if first else {}, tell)
                 taken = time.perf_counter() - began
-                local = found.get(("local", seed))
+                local = cells.load("local", seed)
                 own = outcome.values if method == "local" else local.values if local else {}
                 alone = outcome.alone or own
                 cell = Cell(
@@ -66,4 +65,3 @@ class Job:
                 )  # fmt: skip
                 cells.save(cell)
                 found[method, seed] = cell
-        return tuple(found[method, seed] for method in self.methods for seed in self.seeds)

@@ -15,6 +15,7 @@ from comity.baselines import METHODS, Budget, Session
 from comity.client import Client
 from comity.errors import InputError
 from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.ours import OURS, outcome_of
 from comity.experiments.running import Outcome, Tell
 from comity.federation import InProcess
 from comity.learn import Learned, learn
@@ -24,7 +25,6 @@ from comity.questions import Evaluation, JudgeLinear
 from comity.splits import assign_folds
 from comity.study import Study
 
-OURS = {"ce": 1, "spo": 2}  # which of the models alone, in the coalition and at best
 EVERY = (*METHODS, *OURS)
 _LEAST_TO_TEST = 5
 _MOST_CLASSES = 20
@@ -74,19 +74,7 @@ class TableTask:
     def _ours(self, kind: int, tell: Tell) -> Outcome:
         if not self._kept:
             self._kept.append(self._solved(tell))  # one search gives both the coalitions' models and the best
-        learned, values = self._kept[0]
-        decision = learned.decision
-        return Outcome(
-            {client: float(each.values[kind]) for client, each in values.items()},
-            alone={client: float(each.values[0]) for client, each in values.items()},
-            story={
-                "coalitions": [sorted(each) for each in decision.equilibrium.coalitions],
-                "edges": [list(edge) for edge in decision.graph.edges()],
-                "verdict": learned.certificate.verdict.value,
-                "errors": {client: float(each.errors[kind]) for client, each in values.items()},
-                "gain_errors": {client: float(each.gain_errors[kind]) for client, each in values.items()},
-            },
-        )
+        return outcome_of(*self._kept[0], kind)
 
     def _solved(self, tell: Tell) -> tuple[Learned, dict[str, Evaluation]]:
         """Return what we learn, and how well the models alone, in the coalition and at best do on test rows."""
