@@ -72,6 +72,7 @@ def eicu_tables(sizes: Mapping[int, int], seed: int = 0, deadly: int = 6) -> dic
                     "apacheadmissiondx": 'Sepsis, "pulmonary"',
                     "admissionheight": 170 if number % 9 else 17,
                     "admissionweight": 60 + number % 40,
+                    "unitdischargeoffset": 600 if number % 8 == 0 else 3000,
                     "hospitaldischargestatus": "" if odd == 3 else "Alive" if number % deadly else "Expired",
                     "uniquepid": f"{hospital:03}-twice" if odd in (4, 5) else f"{hospital:03}-{number}",
                 }

@@ -58,6 +58,19 @@ def test_the_cohort_is_of_adults_with_one_stay_and_a_known_outcome(
     assert f"{total} of these have a known outcome" in data.notes[0]
 
 
+def test_stays_that_end_early_are_told_or_left_out(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
+    """Every eighth stay ends after ten hours, and of these every third in death."""
+    short = sum(-(-count // 8) for count in HOSPITALS.values())
+    deaths = sum(-(-count // 24) for count in HOSPITALS.values())
+    note = f"{short} of them, {deaths} with a death in hospital, end within 24 hours, so that what was measured runs to"
+    assert any(note in each for each in eicu.load(folder, least=50).notes)
+    longer = eicu.load(folder, least=50, shortest=15)
+    people = tables["patient"].set_index("patientunitstayid").loc[longer.table.index]
+    assert set(people["unitdischargeoffset"]) == {3000}
+    assert "have a known outcome and last 15 hours or more" in longer.notes[0]
+    assert not any("runs to the end" in each for each in longer.notes)
+
+
 def test_features_at_admission(data: eicu.Eicu, tables: dict[str, pd.DataFrame]) -> None:
     people = tables["patient"].set_index("patientunitstayid").loc[data.table.index]
     assert data.table["age"].tolist() == people["age"].astype(float).tolist()
@@ -112,7 +125,7 @@ def test_results_of_the_laboratory(data: eicu.Eicu, tables: dict[str, pd.DataFra
         for how in ("mean", "min", "max", "last"):
             np.testing.assert_allclose(data.table[f"{measure}_{how}"], expected[how], err_msg=f"{measure} {how}")
     assert not any("_worst" in column for column in data.table)
-    assert len(data.notes) == 2, "nothing was missing, but something is said to be"
+    assert len(data.notes) == 3, "nothing was missing, but something is said to be"
 
 
 def test_the_window_can_be_shorter(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
@@ -362,7 +375,7 @@ def test_settings_that_make_no_sense_are_told(folder: Path) -> None:
         InputError, match=r"clients cannot be made by 'ward'; there are 'region and size' and 'hospital'"
     ):
         eicu.load(folder, by="ward")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"0 hours are none"):
+    with pytest.raises(InputError, match=r"the first 0 hours of stays of at least 0 make no sense"):
         eicu.load(folder, hours=0)
 
 

@@ -64,6 +64,7 @@ def load(
     *,
     by: By = "region and size",
     hours: float = 24,
+    shortest: float = 0,
     least: int = 150,
     sizes: Sequence[int] = PAPER_SIZES,
     tell: Tell | None = None,
@@ -71,16 +72,17 @@ def load(
     """Read eICU from a directory, by default that which the environment variable COMITY_DATA names: demo or all of it.
 
     Adults from 18 to 89 with a single stay in a unit; features at admission and of the first `hours`, as far as the
-    tables that are there allow. Clients are hospitals taken together by region and size, with at least `least` stays
+    tables that are there allow. Some stays end sooner, and their last measurements tell how; `shortest` leaves out
+    those with fewer hours. Clients are hospitals taken together by region and size, with at least `least` stays
     each, or single hospitals with about so many stays as `sizes` say: by default the paper's five of about 1,000 and
     five of about 100. `tell` is told which table is being read.
     """
     if by not in get_args(By):
         raise InputError(f"clients cannot be made by {by!r}; there are {' and '.join(map(repr, get_args(By)))}")
-    if not hours > 0:
-        raise InputError(f"features are of the first hours of a stay; {hours} hours are none")
+    if not (hours > 0 and shortest >= 0):
+        raise InputError(f"the first {hours} hours of stays of at least {shortest} make no sense; give other numbers")
     database = Database.open(directory)
-    table, notes = cohort(database)
+    table, notes = cohort(database, hours, shortest)
     client, more = by_hospital(table, sizes) if by == "hospital" else by_region_and_size(table, database, least)
     table = table.assign(**{CLIENT: client}).dropna(subset=CLIENT)
     if table.empty:

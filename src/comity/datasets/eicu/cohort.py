@@ -12,17 +12,18 @@ YOUNGEST, OLDEST = 18, 89  # those who are older stand in the database as "> 89"
 TARGET = "died"
 _PATIENT = (
     STAY, "uniquepid", "hospitalid", "age", "gender", "ethnicity", "admissionheight", "admissionweight",
-    "hospitaldischargestatus",
+    "hospitaldischargestatus", "unitdischargeoffset",
 )  # fmt: skip
 _HEIGHTS, _WEIGHTS = (100, 240), (30, 300)  # cm and kg
 _OUTCOMES = {"Alive": 0, "Expired": 1}
 _SYSTEMS = r"\|(Operative|Non-operative) Organ Systems\|Organ System\|([^|]+)"
 
 
-def cohort(database: Database) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def cohort(database: Database, hours: float, shortest: float) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return a row for each stay of the cohort, with its hospital and features at admission, and notes.
 
-    Adults from 18 to 89 with a single stay in a unit, whose outcome at discharge from the hospital is known.
+    Adults from 18 to 89 with a single stay in a unit, of at least `shortest` hours, whose outcome at discharge from
+    the hospital is known. `hours` are those that features will be taken from.
     """
     patients = database.read("patient", _PATIENT, as_text=set(_PATIENT) - {STAY, "hospitalid"})
     path = database.paths["patient"]
@@ -33,12 +34,13 @@ def cohort(database: Database) -> tuple[pd.DataFrame, tuple[str, ...]]:
     age = _number(patients["age"], (YOUNGEST, OLDEST))
     single = ~patients["uniquepid"].duplicated(keep=False) & patients["uniquepid"].notna()
     outcome = patients["hospitaldischargestatus"].astype(object).map(_OUTCOMES)
+    stayed = _number(patients["unitdischargeoffset"], (-np.inf, np.inf)) / 60
     eligible = age.notna() & single
-    chosen = eligible & outcome.notna()
+    chosen = eligible & outcome.notna() & ((stayed >= shortest) | (shortest == 0))
     if not chosen.any():
         raise InputError(
             f"{path}: of {len(patients):,} stays none is of a patient from {YOUNGEST} to {OLDEST} with a single stay "
-            "and a known outcome, so there is nobody to learn from; check that this is the table of eICU"
+            "that is long enough and a known outcome, so there is nobody to learn from; check that this is eICU's table"
         )
     kept = patients[chosen]
     table = pd.DataFrame(
@@ -55,7 +57,14 @@ def cohort(database: Database) -> tuple[pd.DataFrame, tuple[str, ...]]:
     who = (
         f"{eligible.sum():,} of {len(patients):,} stays are of patients from {YOUNGEST} to {OLDEST} with a single stay"
     )
-    notes = [f"{who}; {len(table):,} of these have a known outcome"]
+    enough = f" and last {shortest:g} hours or more" if shortest else ""
+    notes = [f"{who}; {len(table):,} of these have a known outcome{enough}"]
+    ended = outcome[chosen & (stayed < hours)]
+    if len(ended):
+        notes.append(
+            f"{len(ended):,} of them, {ended.sum():.0f} with a death in hospital, end within {hours:g} hours, so that "
+            "what was measured runs to the end of the stay"
+        )
     if "admissionDx" in database:
         table = table.join(_diagnoses(database))
     else:
