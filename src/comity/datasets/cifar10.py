@@ -26,7 +26,7 @@ CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 SOURCE = Source(
     "CIFAR-10",
     "https://www.cs.toronto.edu/~kriz/cifar.html",
-    "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, or what is in them",
+    "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, packed or unpacked",
     ("cifar10",),
 )
 

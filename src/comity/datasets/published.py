@@ -57,7 +57,7 @@ class Source:
         """
         given = os.environ.get(VARIABLE, "") if directory is None else os.fspath(directory)
         if not given:
-            raise InputError(f"the files of {self.title} are needed; {self._how()}")
+            raise InputError(f"the files of {self.title} are needed ({self.files}); {self._how()}")
         return Path(given), *(Path(given) / folder for folder in self.folders)
 
     def find(
@@ -75,7 +75,7 @@ class Source:
 
     def missing(self, directory: Path) -> InputError:
         """Return the error that the files are not in a directory."""
-        return InputError(f"{directory}: {self.files} of {self.title} are not in it; {self._how()}")
+        return InputError(f"{directory}: the files of {self.title} are not in it ({self.files}); {self._how()}")
 
     def altered(self, path: Path, fault: str) -> FormatError:
         """Return the error that a file is not what was published."""
@@ -103,8 +103,8 @@ class Source:
 
     def _how(self) -> str:
         return (
-            f"get them from {self.page} and say where they are with --data or {VARIABLE}: the directory that holds "
-            f"{self.files}, or the one above it if it is called {self.folders[0]}; --download fetches what is open"
+            f"get them from {self.page} and say where they are with --data or {VARIABLE} (their directory, or the one "
+            f"above it if it is called {self.folders[0]}), or let --download fetch what is open to all"
         )
 
 

@@ -284,7 +284,9 @@ def test_tables_that_are_missing_are_told(
     tables: dict[str, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = "eicu-crd-demo/2.0.1/ .the demo.*eicu-crd/2.0/ .the full database, for those who apply"
-    with pytest.raises(InputError, match=f"^{tmp_path}: patient.csv.gz, .* of eICU are not in it; get them .*{where}"):
+    with pytest.raises(
+        InputError, match=f"^{tmp_path}: the files of eICU are not in it .patient.csv.gz, .*; get them .*{where}"
+    ):
         eicu.load(tmp_path)
     write_eicu(tmp_path, tables, without=["hospital"])
     with pytest.raises(InputError, match=f"^{tmp_path}: the table 'hospital' of eICU is missing, .*{where}"):
