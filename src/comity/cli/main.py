@@ -16,6 +16,7 @@ from comity.cli.compare import compare
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
 from comity.cli.predict import predict
+from comity.cli.reproduce import reproduce
 from comity.cli.show import show
 from comity.cli.solve import solve
 from comity.cli.verify import verify
@@ -83,7 +84,7 @@ def completion(shell: str) -> None:
     click.echo(complete(cli, {}, "comity", "_COMITY_COMPLETE").source())
 
 
-for command in (demo, solve, predict, verify, show, compare, equilibrium, certify):
+for command in (demo, solve, predict, verify, show, compare, reproduce, equilibrium, certify):
     cli.add_command(command)
 
 

@@ -15,7 +15,8 @@ from comity.experiments.running import Outcome, Tell
 class BaselineRun:
     """How baselines are run: with which `rates`, and whether models are trained `again` with the rows held out too.
 
-    `settings` are those of single methods, by name. The rate whose models lose least on rows held out is taken, with the first seed; other seeds have the same.
+    `settings` are those of single methods, by name. The rate whose models lose least on rows held out is taken, with
+    the first seed; other seeds have the same.
     """
 
     rates: tuple[float, ...]

@@ -17,7 +17,8 @@ class Experiment:
     """One table of the paper: its `methods`, how many `seeds`, the `settings` of each, and the paper's values.
 
     `paper` has for a method the mean and the spread of each column, a client or ``mean``; `scale` turns the `metric`
-    into the paper's units. `short` settings are for a quick look.
+    into the paper's units. Seeds are numbered from the `first` on. An `upright` table has a row for each column. What
+    methods gain over the one to `compare_with` is told with an interval.
     """
 
     name: str
@@ -32,6 +33,9 @@ class Experiment:
     decimals: int = 1
     labels: dict[str, str] | None = None
     notes: tuple[str, ...] = ()
+    first: int = 0
+    upright: bool = False
+    compare_with: str = ""
     quick: bool = False
 
     @classmethod
@@ -53,8 +57,8 @@ class Experiment:
             method: {column: (float(mean), float(spread)) for column, (mean, spread) in columns.items()}
             for method, columns in told.pop("paper").items()
         }
-        lists = {key: tuple(told.pop(key, ())) for key in ("methods", "columns", "notes")}
-        return cls(name=name, paper=paper, quick=quick, **lists, **told)
+        methods, columns, notes = (tuple(told.pop(key, ())) for key in ("methods", "columns", "notes"))
+        return cls(name=name, paper=paper, quick=quick, methods=methods, columns=columns, notes=notes, **told)
 
     def with_choices(self, methods: tuple[str, ...] | None, seeds: int | None) -> Experiment:
         """Return the experiment with some of its methods only, and another number of seeds."""

@@ -26,8 +26,8 @@ from comity.study import Study
 class ModuleTask:
     """Clients with examples to train with and to test with, and the module that all methods train.
 
-    The head of the module is personal in our models, as in FedPer: `training` says how their front is trained. `rows` is
-    a digest of the examples.
+    The head of the module is personal in our models, as in FedPer: `training` says how their front is trained. `rows`
+    is a digest of the examples.
     """
 
     federation: InProcess

@@ -35,13 +35,15 @@ class TableTask:
     """Clients with rows to train with and rows to test with; `study` says what is predicted, and with what models.
 
     Linear models of ours are exact, those of baselines are trained by gradients; perceptrons are trained by gradients
-    all. What baselines hold out to choose by is among the rows from which ours draw their folds.
+    all. What baselines hold out to choose by is among the rows from which ours draw their folds. `notes` go with what
+    is found.
     """
 
     clients: tuple[Client, ...]
     study: Study
     budget: Budget
     baselines: BaselineRun
+    notes: tuple[str, ...] = ()
     _kept: list[tuple[Learned, dict[str, Evaluation]]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
@@ -52,8 +54,10 @@ class TableTask:
     def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method."""
         if method in OURS:
-            return self._ours(OURS[method], tell)
-        return self.baselines.run(method, self._session, self._setup.metric, before, tell)
+            found = self._ours(OURS[method], tell)
+        else:
+            found = self.baselines.run(method, self._session, self._setup.metric, before, tell)
+        return replace(found, story={**found.story, "notes": list(self.notes)}) if self.notes else found
 
     @cached_property
     def _federation(self) -> InProcess:
