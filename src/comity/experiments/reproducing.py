@@ -70,6 +70,9 @@ class Reproduced:
             for line in self.lines
         ]
 
+    def _told(self, line: Line, column: str) -> list[str]:
+        return self._beside(line, column)[: self._known(line.method)]
+
     def _heads_of(self, line: Line) -> list[str]:
         label = self.experiment.label(line.method)
         return [label, "paper", "difference"][: self._known(line.method)]
