@@ -9,6 +9,7 @@ from typing import Any
 
 from comity.errors import InputError
 
+_LISTS = ("methods", "columns", "notes")
 EXPERIMENTS = ("synthetic", "adult", "cifar10", "eicu")
 
 
@@ -53,12 +54,17 @@ class Experiment:
             told["seeds"] = short.pop("seeds", told["seeds"])
             told["methods"] = short.pop("methods", told["methods"])
             told["settings"] = _merged(told["settings"], short)
+        return cls.from_dict({"name": name, "quick": quick, **dict.fromkeys(_LISTS, ()), **told})
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Experiment:
+        """Return an experiment from plain values."""
         paper = {
             method: {column: (float(mean), float(spread)) for column, (mean, spread) in columns.items()}
-            for method, columns in told.pop("paper").items()
+            for method, columns in told["paper"].items()
         }
-        methods, columns, notes = (tuple(told.pop(key, ())) for key in ("methods", "columns", "notes"))
-        return cls(name=name, paper=paper, quick=quick, methods=methods, columns=columns, notes=notes, **told)
+        lists = {key: tuple(told[key]) for key in _LISTS}
+        return cls(**{**told, **lists, "paper": paper})
 
     def with_choices(self, methods: tuple[str, ...] | None, seeds: int | None) -> Experiment:
         """Return the experiment with some of its methods only, and another number of seeds."""

@@ -93,10 +93,18 @@ class Reproduced:
             return [ours, "–", "–"]
         return [ours, f"{paper[0]:.{places}f} ± {paper[1]:.{places}f}", f"{scale * mean - paper[0]:+.{places}f}"]
 
-    def to_markdown(self) -> str:
-        """Return the table as Markdown, with what is to be known about it."""
+    @classmethod
+    def from_json(cls, text: str) -> Reproduced:
+        """Return what was written as JSON."""
+        told = json.loads(text)
+        experiment = Experiment.from_dict(told["experiment"])
+        cells = tuple(Cell(**each) for each in told["cells"])
+        return cls(experiment, cells, summarise(cells, experiment.metric))
+
+    def to_markdown(self, level: int = 1) -> str:
+        """Return the table as Markdown, with what is to be known about it, under a heading of this level."""
         experiment = self.experiment
-        parts = [f"# {experiment.title}\n"]
+        parts = [f"{'#' * level} {experiment.title}\n"]
         if experiment.quick:
             parts.append("A quick look: fewer seeds and shorter trainings than the experiment has.\n")
         parts.append(to_markdown(self.heads, self.rows()))
