@@ -8,7 +8,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from comity.baselines.method import Method
-from comity.baselines.session import Session
+from comity.baselines.session import Session, check_positive
+from comity.errors import InputError
 from comity.questions import Tensors
 from comity.simplex import Floats, project
 
@@ -30,8 +31,13 @@ class AFL(Method):
     """
 
     one_for_all: ClassVar[bool] = True
-    ascent: float = 0.01
+    ascent: float = 0.1
     momentum: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_positive("ascent", self.ascent)
+        if not 0 <= self.momentum < 1:
+            raise InputError(f"the momentum is {self.momentum}; it must be at least 0 and below 1")
 
     def begin(self, session: Session) -> _State:
         """Return the first model, with weights by rows."""
@@ -47,6 +53,10 @@ class AFL(Method):
             weights = project((state.weights + self.ascent * losses)[None])[0]
             state = _State(state.model - np.asarray(rate * speed, state.model.dtype), speed, weights)
         return state
+
+    def overall(self, session: Session, lost: Floats) -> float:
+        """Return what the worst mixture of clients loses, which is the worst client."""
+        return float(lost.max())
 
     def models(self, session: Session, state: _State) -> Tensors:
         """Return the same for every client (N, D)."""

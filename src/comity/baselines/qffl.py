@@ -12,6 +12,7 @@ from comity.baselines.session import Session
 from comity.errors import InputError
 from comity.neural.rules import Descent
 from comity.questions import Tensors
+from comity.simplex import Floats
 
 _LEAST = 1e-10  # a loss of nothing has no power
 
@@ -29,7 +30,7 @@ class QFFL(Method):
     q: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.q >= 0:
+        if not 0 <= self.q < np.inf:
             raise InputError(f"q is {self.q}; it must be 0 or more")
 
     def begin(self, session: Session) -> Tensors:
@@ -46,6 +47,10 @@ class QFFL(Method):
         bounds = self.q * lost ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * lost**self.q
         step = np.tensordot(session.shares * lost**self.q, changes, axes=1) / (session.shares @ bounds)
         return np.asarray(state - step, state.dtype)
+
+    def overall(self, session: Session, lost: Floats) -> float:
+        """Return the fair objective."""
+        return float(session.shares @ lost ** (self.q + 1))
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the same for every client (N, D)."""
