@@ -8,7 +8,6 @@ from typing import ClassVar, final
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import jvp
 
 from comity.baselines.method import Method
 from comity.baselines.session import Part, Session, check_positive
@@ -55,11 +54,14 @@ class _Hypernetworks(Method):
         models = state.network(*at)[0]
         sent: Tensors = models.detach().numpy()
         trained, _ = session.train(sent, Descent(budget.steps, budget.rate_in(number)), number)
-        apart = torch.as_tensor(sent - trained)
-        slopes = torch.autograd.grad(models, at, apart)
-        moved: Tensor = jvp(state.network, (state.parameters, state.embeddings), slopes)[1]
-        length = self.reach * float((apart * moved[0]).sum() / (moved**2).sum().clamp(min=_LEAST))
-        parameters, embeddings = (each.detach() - length * slope for each, slope in zip(at, slopes, strict=True))
+        apart = torch.as_tensor(sent - trained).requires_grad_()
+        slopes = torch.autograd.grad(models, at, apart, create_graph=True)
+        # Slopes are linear in what they are of, so their own slope along themselves is how models move with them.
+        (moved,) = torch.autograd.grad(slopes, apart, [slope.detach() for slope in slopes])
+        length = self.reach * float((apart.detach() * moved).sum() / (moved**2).sum().clamp(min=_LEAST))
+        parameters, embeddings = (
+            each.detach() - length * slope.detach() for each, slope in zip(at, slopes, strict=True)
+        )
         return _State(state.network, parameters, embeddings)
 
     def models(self, session: Session, state: _State) -> Tensors:
@@ -74,9 +76,9 @@ class PFedHN(_Hypernetworks):
     """Personalised hypernetworks (Shamsian et al. 2021, Algorithm 1): φ ← φ - α (∂h(v_i; φ)/∂φ)ᵀ (θ_i - θ̃_i).
 
     θ_i = h(v_i; φ) is the model of client i, and θ̃_i where its steps lead; the embeddings v_i, of 1 + N / 4 numbers,
-    move likewise. All clients take part in a round, and h is added to a base that is trained too, so that all begin as the
-    module. α is `reach` times the length that, to first order, brings all θ_i nearest to their θ̃_i: one length serves
-    modules of all sizes, and it learns in tens of rounds.
+    move likewise. All clients take part in a round, and h is added to a base that is trained too, so that all begin as
+    the module. α is `reach` times the length that, to first order, brings all θ_i nearest to their θ̃_i: it suits
+    modules of all sizes, and learns in tens of rounds.
     """
 
 

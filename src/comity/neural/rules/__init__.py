@@ -36,7 +36,8 @@ def rule_from_json(text: str) -> Rule:
     name = given.pop("rule", None)
     if name not in RULES:
         raise InputError(f"there is no rule {name!r} to train by; there are {', '.join(RULES)}")
-    known = {field.name for field in fields(RULES[name])}
-    if not given.keys() <= known:
-        raise InputError(f"the rule {name!r} has the settings {sorted(known)}, not {sorted(given)}")
-    return RULES[name](**given)
+    try:
+        return RULES[name](**given)
+    except TypeError:
+        known = ", ".join(field.name for field in fields(RULES[name]))
+        raise InputError(f"the rule {name!r} has the settings {known}, not {', '.join(given) or 'none'}") from None
