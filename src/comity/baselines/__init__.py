@@ -8,9 +8,11 @@ the same budget.
 """
 
 from comity.baselines.afl import AFL
-from comity.baselines.fedavg import FedAvg, FedPer, LGFedAvg
+from comity.baselines.fedavg import FedAvg
+from comity.baselines.fedper import FedPer
 from comity.baselines.fine_tuning import FedAvgFineTuned
 from comity.baselines.ifca import IFCA
+from comity.baselines.lg_fedavg import LGFedAvg
 from comity.baselines.local import Local
 from comity.baselines.method import Method, Trained, refit, train
 from comity.baselines.per_fedavg import PerFedAvg

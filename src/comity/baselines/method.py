@@ -33,6 +33,10 @@ class Method(ABC):
     def go_on(self, session: Session, state: Any, number: int) -> Any:
         """Return the state after one more round, before which there were `number`."""
 
+    def overall(self, session: Session, lost: Floats) -> float:
+        """Return what a method with one model for all wants least of, from what clients lose (N,): the mean a row."""
+        return float(session.shares @ lost)
+
     @abstractmethod
     def models(self, session: Session, state: Any) -> Tensors:
         """Return the clients' models (N, D)."""
@@ -40,7 +44,11 @@ class Method(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Models (N, D) that were trained in a `session`, what each loses (N,) on rows held out, and after which round."""
+    """Models (N, D) that were trained in a `session`, what each loses (N,) on rows held out, and after which round.
+
+    What is personal to clients stays there: models are judged before the next training by the same recipe, which
+    begins it anew.
+    """
 
     session: Session
     models: Tensors
@@ -54,14 +62,17 @@ def train(method: Method, session: Session, tell: Tell | None = None) -> Trained
     session.begin()
     state = method.begin(session)
     clients = len(session.clients)
-    held, rounds = np.full(clients, np.inf), np.zeros(clients, int)
+    held, rounds, best = np.full(clients, np.inf), np.zeros(clients, int), np.inf
     found = np.tile(session.base, (clients, 1))
     for number in range(1, session.budget.rounds + 1):
         state = method.go_on(session, state, number - 1)
         if session.budget.is_check(number):
             models = method.models(session, state)
             lost = session.held(models, number)
-            better = np.full(clients, lost.mean() < held.mean()) if method.one_for_all else lost < held
+            better = lost < held
+            if method.one_for_all:
+                overall = method.overall(session, lost)
+                better, best = np.full(clients, overall < best), min(overall, best)
             found[better], held[better], rounds[better] = models[better], lost[better], number
             if tell is not None:
                 tell(number, session.budget.rounds, float(lost.mean()))
@@ -71,7 +82,7 @@ def train(method: Method, session: Session, tell: Tell | None = None) -> Trained
 
 
 def refit(method: Method, trained: Trained, tell: Tell | None = None) -> Trained:
-    """Train once more, with the rows that were held out too, to the same rounds."""
+    """Train once more, with the rows that were held out too, to the same rounds; what was lost on these stays told."""
     recipe = replace(trained.session.recipe, held=False, personal=None)
     session = replace(trained.session, recipe=recipe).keeping(method.personal)
     session.begin()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from comity.baselines.fedavg import average
+from comity.baselines.averaging import average
 from comity.baselines.method import Method
-from comity.baselines.session import Session
+from comity.baselines.session import Session, check_positive
 from comity.neural.rules import Descent, Meta
 from comity.questions import Tensors
 
@@ -19,12 +19,15 @@ from comity.questions import Tensors
 class PerFedAvg(Method):
     """Meta-learning of a start (Fallah et al. 2020, Algorithm 1): clients descend F_i(w) = f_i(w - α ∇f_i(w)).
 
-    `curvature` tells the two variants of the paper's Section 5 apart: first-order (FO) without, Hessian-free (HF) with.
-    α is `adapt` times the rate. A client's model is w after one step of its own.
+    Then w ← Σ (n_i / n) w_i. `curvature` tells the two variants of the paper's Section 5 apart: first-order (FO)
+    without, Hessian-free (HF) with. α is `adapt` times the rate. A client's model is w - α ∇f_i(w), a step of its own.
     """
 
     curvature: bool = False
     adapt: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("length of a step of one's own", self.adapt)
 
     def begin(self, session: Session) -> Tensors:
         """Return the common start (D,)."""
@@ -32,9 +35,11 @@ class PerFedAvg(Method):
 
     def go_on(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the average of where clients went; a step takes several gradients, so there are fewer."""
-        rate = session.budget.rate_in(number)
-        rule = Meta(1, rate, self.adapt * session.budget.rate, self.curvature)
-        rule = Meta(max(1, session.budget.steps // rule.gradients), rate, rule.inner_rate, self.curvature)
+        budget = session.budget
+        one = Meta(1, budget.rate_in(number), self.adapt * budget.rate, self.curvature)
+        rule = replace(one, steps=budget.steps_of(one.gradients, number))
+        if not rule.steps:
+            return state
         trained, _ = session.train(np.tile(state, (len(session.clients), 1)), rule, number)
         return average(trained, session)
 

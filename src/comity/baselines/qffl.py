@@ -12,6 +12,7 @@ from comity.baselines.session import Session
 from comity.errors import InputError
 from comity.neural.rules import Descent
 from comity.questions import Tensors
+from comity.simplex import Floats
 
 _LEAST = 1e-10  # a loss of nothing has no power
 
@@ -21,15 +22,17 @@ _LEAST = 1e-10  # a loss of nothing has no power
 class QFFL(Method):
     """q-fair federated learning (Li et al. 2020, q-FedAvg, Algorithm 2): min over w of Σ p_i f_i(w)^(q+1) / (q+1).
 
-    With Δ_i = L (w - w_i) for where client i went, and L one over the rate, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where
-    h_i = q f_i^(q-1) |Δ_i|² + L f_i^q. With q = 0 it is FedAvg.
+    With Δ_i = L (w - w_i) for where client i went, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where h_i = q f_i^(q-1) |Δ_i|² +
+    L f_i^q, and f_i is the loss on the rows of the first step. L is one over all a round's steps, 1 / (rate · steps), so
+    that Δ_i is about as long as a gradient: one over a single step's rate, the same for one step, is slow with several.
+    With q = 0 it is FedAvg.
     """
 
     one_for_all: ClassVar[bool] = True
     q: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.q >= 0:
+        if not 0 <= self.q < np.inf:
             raise InputError(f"q is {self.q}; it must be 0 or more")
 
     def begin(self, session: Session) -> Tensors:
@@ -40,12 +43,16 @@ class QFFL(Method):
         """Return it after a round."""
         rate = session.budget.rate_in(number)
         trained, losses = session.train(self.models(session, state), Descent(session.budget.steps, rate), number)
-        lipschitz = 1 / session.budget.rate
+        lipschitz = 1 / (session.budget.rate * session.budget.steps)
         changes = lipschitz * (state - trained).astype(np.float64)
         lost = np.maximum(losses, _LEAST)
         bounds = self.q * lost ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * lost**self.q
         step = np.tensordot(session.shares * lost**self.q, changes, axes=1) / (session.shares @ bounds)
         return np.asarray(state - step, state.dtype)
+
+    def overall(self, session: Session, lost: Floats) -> float:
+        """Return the fair objective."""
+        return float(session.shares @ lost ** (self.q + 1))
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the same for every client (N, D)."""

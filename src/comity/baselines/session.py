@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -24,10 +24,18 @@ from comity.simplex import Floats
 Part = Literal["", "head", "body"]
 
 
+def check_positive(name: str, value: float) -> None:
+    """Check that a setting is a positive number."""
+    if not 0 < value < np.inf:
+        raise InputError(f"the {name} is {value}; it must be a positive number")
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """What every method may spend: `rounds`, in each of which a client computes `steps` gradients of a batch.
 
+    What is done with a model once it is learned, a step or some of each client's own that end in the model it is given,
+    comes on top for every method that does so, and is no more than the gradients of one round.
     The `rate` falls along a cosine over the rounds. In `checks` of them, evenly, models are tried on rows held out, and
     the best are kept.
     """
@@ -39,14 +47,22 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name in ("rounds", "steps", "checks"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        if not self.rate > 0:
-            raise InputError(f"the rate is {self.rate}; it must be positive")
+            value: object = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InputError(f"{name} is {value!r}; it must be a whole number, 1 or more")
+        check_positive("rate", self.rate)
 
     def rate_in(self, number: int) -> float:
         """Return the rate of a round."""
         return cosine(self.rate, number, self.rounds)
+
+    def steps_of(self, gradients: int, number: int) -> int:
+        """Return how many steps that take several gradients there are in a round; what one leaves over the next has.
+
+        >>> [Budget(steps=5).steps_of(2, number) for number in range(4)]
+        [2, 3, 2, 3]
+        """
+        return (number + 1) * self.steps // gradients - number * self.steps // gradients
 
     def is_check(self, number: int) -> bool:
         """Tell whether models are tried on rows held out after so many rounds."""
@@ -66,6 +82,15 @@ class Session:
     rows: dict[str, int]
     budget: Budget = Budget()
 
+    def __post_init__(self) -> None:
+        if self.recipe.folds != 1:
+            raise InputError(
+                f"there are {self.recipe.folds} folds; a baseline holds out one part of the rows (folds=1)"
+            )
+        missing = [client for client in self.clients if client not in self.rows]
+        if missing:
+            raise InputError(f"how many rows client {missing[0]!r} has was not given")
+
     @property
     def clients(self) -> tuple[str, ...]:
         """The names of the clients."""
@@ -80,21 +105,9 @@ class Session:
     @cached_property
     def base(self) -> Tensors:
         """The model that all begin as (D,)."""
-        return self._flat(self.module)
-
-    def drawn(self, seed: int) -> Tensors:
-        """Return a model (D,) with parameters drawn anew, as the parts of the module draw them."""
-        module = copy.deepcopy(self.module)
-        before = torch.default_generator.get_state()
-        torch.default_generator.manual_seed(seed)
-        try:
-            for part in module.modules():
-                draw = getattr(part, "reset_parameters", None)
-                if callable(draw):
-                    draw()
-        finally:
-            torch.default_generator.set_state(before)
-        return self._flat(module)
+        flat, _ = Functional.of(self.module, self.recipe.personal).initial()
+        sent: Tensors = flat.to(torch.float64 if self.recipe.double else torch.float32).numpy()
+        return sent
 
     def keeping(self, part: Part) -> Session:
         """Return the session in which one part of the module is personal to each client."""
@@ -131,14 +144,19 @@ class Session:
 
     def held(self, models: Tensors, number: int) -> Floats:
         """Return what clients' models (N, D) lose (N,) on rows held out, and keep what is personal as of this round."""
-        return self._ask_held(models, number, [-1] * len(self.clients))
+        lost = self._ask_held(models, number, [-1] * len(self.clients))
+        self._check_finite(number - 1, models, lost)
+        return lost
 
     def go_back(self, models: Tensors, numbers: list[int]) -> None:
         """Let what is personal to each client be what it was when its models were tried after so many rounds."""
         self._ask_held(models, self.budget.rounds + 1, numbers)
 
     def held_by_all(self, models: Tensors) -> Floats:
-        """Return what each of some models (M, D) loses on rows that each client holds out (N, M)."""
+        """Return what each of some models (M, D) loses on rows that each client holds out (N, M), if it holds out any.
+
+        Else it is on those it trains with.
+        """
         networks = np.zeros(len(models))
         answers = self.federation.ask(HeldLosses(self._told, np.ascontiguousarray(models), networks, -1, -1))
         return np.stack([answers[client].losses for client in self.clients])
@@ -157,11 +175,6 @@ class Session:
     def _told(self) -> str:
         return self.recipe.to_json()
 
-    def _flat(self, module: nn.Module) -> Tensors:
-        flat, _ = Functional.of(module, self.recipe.personal).initial()
-        sent: Tensors = flat.to(torch.float64 if self.recipe.double else torch.float32).numpy()
-        return sent
-
     def _ask_held(self, models: Tensors, step: int, back_to: list[int]) -> Floats:
         answers = self.federation.ask(
             {
@@ -175,7 +188,7 @@ class Session:
         for place, client in enumerate(self.clients):
             if not (np.isfinite(arrays[place]).all() and np.isfinite(losses[place])):
                 raise TrainingError(
-                    f"the loss of client {client!r} is not a number after round {number}; take a lower rate than "
+                    f"the loss of client {client!r} is not a number in round {number + 1}; take a lower rate than "
                     f"{self.budget.rate:g}"
                 )
 
@@ -197,5 +210,5 @@ def personal_pattern(module: nn.Module, part: Part) -> str | None:
     head = [name for name in names if name.rpartition(".")[0] == last]
     if len(head) == len(names):
         head = names[-1:]
-    either = "|".join(name.replace(".", r"\.") for name in head)
+    either = "|".join(map(re.escape, head))
     return f"^(?:{either})$" if part == "head" else f"^(?!(?:{either})$)"

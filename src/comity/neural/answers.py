@@ -73,11 +73,11 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
 
 
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
-    """Answer with mean losses on the rows held out to choose by."""
+    """Answer with mean losses on the rows held out to choose by, or where none are to be, on those that train."""
     learner.personal.check(question.step, question.back_to)
     models, networks = _tensor(learner, question.parameters), _places(question.networks)
     losses = torch.zeros(len(models), dtype=torch.float64, device=DEVICE)
-    for number, rows in enumerate(learner.held):
+    for number, rows in enumerate(learner.held if learner.recipe.held else (learner.training,)):
         here = torch.nonzero(networks == number)[:, 0]
         if len(here) and rows.size:
             with torch.no_grad():

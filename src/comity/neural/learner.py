@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -105,6 +106,20 @@ class Learner:
             mask[network, rows] = 0.0
         return mask
 
+    @property
+    def training(self) -> Places:
+        """Which rows train the first network."""
+        return np.flatnonzero(self.trains[0].cpu().numpy())
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """A SHA-256 of which rows train, are held out and judge (of the first network), and of what is in them.
+
+        Trainings that were to have the same rows had them if these are equal.
+        """
+        parts = {"train": self.training, "held": self.held[0], "judged": self.judging}
+        return {part: self._fingerprint(rows) for part, rows in parts.items()}
+
     def slopes(
         self, parameters: Tensor, networks: Tensor, step: int, mine: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -145,6 +160,12 @@ class Learner:
     def batch(self, step: int) -> Places:
         """Return the rows of a step; the seed, the owner and the step determine them."""
         return self._drawn(step)[0]
+
+    def _fingerprint(self, rows: Places) -> str:
+        content = hashlib.sha256(rows.astype(np.int64).tobytes())
+        for each in (self.inputs[rows], self.targets[rows]):
+            content.update(each.cpu().contiguous().numpy().tobytes())
+        return content.hexdigest()
 
     def _drawn(self, step: int) -> tuple[Places, int]:
         """Return the rows of a step, and the seed of torch's own random numbers in it."""

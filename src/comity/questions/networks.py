@@ -59,7 +59,8 @@ class LocalStepsAnswer:
 class HeldLosses:
     """What do these models lose on the rows that you hold out to choose by? Answered by a `HeldLossesAnswer`.
 
-    ``parameters`` (M, D), each of the network (fold) of that number (M,). Before you answer, what is personal to you
+    By a recipe that holds out none, it is what they lose on the rows that train. ``parameters`` (M, D), each of the
+    network (fold) of that number (M,). Before you answer, what is personal to you
     goes back to what it was when you were asked this at the step `back_to` (0: to the beginning; -1: it stays), and
     then it is kept as that of this `step`.
     """

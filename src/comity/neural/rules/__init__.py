@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from comity.errors import InputError
 from comity.neural.rules.descent import Descent
@@ -27,9 +27,17 @@ def rule_to_json(rule: Rule) -> str:
 
 
 def rule_from_json(text: str) -> Rule:
-    """Return the rule that was sent."""
+    """Return the rule that was sent.
+
+    >>> rule_from_json('{"rule": "descent", "steps": 3, "rate": 0.1}')
+    Descent(steps=3, rate=0.1, momentum=0.9, pull=0.0)
+    """
     given = json.loads(text)
     name = given.pop("rule", None)
     if name not in RULES:
         raise InputError(f"there is no rule {name!r} to train by; there are {', '.join(RULES)}")
-    return RULES[name](**given)
+    try:
+        return RULES[name](**given)
+    except TypeError:
+        known = ", ".join(field.name for field in fields(RULES[name]))
+        raise InputError(f"the rule {name!r} has the settings {known}, not {', '.join(given) or 'none'}") from None

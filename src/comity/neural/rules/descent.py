@@ -30,7 +30,7 @@ class Descent(Rule):
         for number in range(self.steps):
             loss, slope = slope_at(learner, place, step + number)
             pulled = slope.model + self.pull * (place.model - start.model)
-            speed = Place(self.momentum * speed.model + pulled, self.momentum * speed.own + slope.own)
+            speed = Place(pulled, slope.own).moved(speed, -self.momentum)
             place = place.moved(speed, self.rate)
             first = first if number else loss
         return place, first

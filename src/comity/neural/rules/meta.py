@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+import torch
+
 from comity.neural.rules.rule import Place, Rule, slope_at
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ class Meta(Rule):
     """Take `steps` down F(θ) = f(θ - inner_rate · ∇f(θ)), whose gradient is (I - inner_rate · ∇²f(θ)) ∇f(θ').
 
     Without curvature the second-order part is left out (first-order, FO). With it, the product ∇²f(θ) ∇f(θ') is the
-    difference of two gradients, at θ ± `spread` · ∇f(θ') (Hessian-free, HF). Two gradients a step, or four.
+    difference of two gradients, at θ ± `spread` · ∇f(θ') (Hessian-free, HF). Two gradients a step, or four, on two or
+    three batches: that of ∇f(θ), that of ∇f(θ'), and that of the curvature.
     """
 
     steps: int
@@ -25,6 +28,7 @@ class Meta(Rule):
     inner_rate: float
     curvature: bool = False
     spread: float = 1e-3
+    momentum: float = 0.9
 
     @property
     def gradients(self) -> int:
@@ -34,13 +38,15 @@ class Meta(Rule):
     def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
         """Return the place that was reached, and the loss at the start."""
         place, first = start, 0.0
+        speed = Place(torch.zeros_like(start.model), torch.zeros_like(start.own))
         for number in range(self.steps):
             at = step + self.gradients * number
             loss, slope = slope_at(learner, place, at)
             _, ahead = slope_at(learner, place.moved(slope, self.inner_rate), at + 1)
             if self.curvature:
                 ahead = ahead.moved(self._curved(learner, place, ahead, at + 2), self.inner_rate)
-            place = place.moved(ahead, self.rate)
+            speed = ahead.moved(speed, -self.momentum)
+            place = place.moved(speed, self.rate)
             first = first if number else loss
         return place, first
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Moreau(Rule):
     """Take `steps` down F(w) = min over θ of f(θ) + pull / 2 · |θ - w|², whose gradient is pull · (w - θ).
 
-    The personal θ of each step is found by `inner` steps of descent at `inner_rate`, from w.
+    The personal θ of each step is found by `inner` steps of descent at `inner_rate`, from w. F is `pull`-smooth, so
+    that a `rate` of 1 / pull is the step of gradient descent on it: all the way to θ.
     """
 
     steps: int
@@ -25,10 +26,11 @@ class Moreau(Rule):
     pull: float
     inner: int
     inner_rate: float
+    momentum: float = 0.9
 
     def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
         """Return the place that was reached, and the loss at the start."""
-        nearby = Descent(self.inner, self.inner_rate, momentum=0.0, pull=self.pull)
+        nearby = Descent(self.inner, self.inner_rate, momentum=self.momentum, pull=self.pull)
         place, first = start, 0.0
         for number in range(self.steps):
             best, loss = nearby.train(learner, place, step + number * self.inner)

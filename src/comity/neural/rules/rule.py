@@ -21,7 +21,7 @@ class Place:
     own: Tensor
 
     def moved(self, by: Place, rate: float) -> Place:
-        """Return the place that lies `rate` times as far down a slope."""
+        """Return the place that lies `rate` times a slope further down."""
         return Place(self.model - rate * by.model, self.own - rate * by.own)
 
 

@@ -1,0 +1,20 @@
+"""FedPer: one body for all, and a head of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from comity.baselines.averaging import Averaging
+from comity.baselines.session import Part
+
+
+@final
+@dataclass(frozen=True)
+class FedPer(Averaging):
+    """Personalisation layers (Arivazhagan et al. 2019, Algorithms 1 and 2): w_B ← Σ (n_i / n) w_B,i for the body alone.
+
+    The head, which is the last layer, is trained with it and never leaves its client.
+    """
+
+    personal: ClassVar[Part] = "head"
