@@ -10,8 +10,9 @@ import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -41,8 +42,8 @@ class Learned:
     """What was learned: the decision, each client's three models, how well they do, and on what it all rests.
 
     `models` (3, N, d) are those alone, in the coalition, and at best; `evaluations` say how well each client's do;
-    `game` has the utilities that were measured, by which
-    `certificate` proves the decision; `resampled` the decisions on resampled rows.
+    `game` has the utilities that were measured, by which `certificate` proves the decision; `resampled` the decisions
+    on resampled rows; `training` how networks were trained.
     """
 
     schema: Schema
@@ -58,6 +59,7 @@ class Learned:
     resampled: tuple[Decision, ...] = ()
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    training: dict[str, Any] = field(default_factory=dict)
 
 
 def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Learned:

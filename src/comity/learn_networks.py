@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -139,7 +139,14 @@ def learn_networks(
         evaluations=evaluations,
         left_out=setup.left_out,
         warnings=(*setup.warnings, *_few_to_choose_by(held)),
+        training=_told(setup),
     )
+
+
+def _told(setup: Setup) -> dict[str, Any]:
+    """Return how networks were trained, as plain values; what the schema and the study say is not said again."""
+    recipe = {name: getattr(setup.recipe, name) for name in ("loss", "personal", "batch", "double", "parts")}
+    return {**recipe, **asdict(setup.training)}
 
 
 def _tuned(

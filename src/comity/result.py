@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -60,6 +60,8 @@ class Result:
     traffic: Mapping[str, int]
     left_out: tuple[str, ...]
     warnings: tuple[str, ...]
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """How networks were trained: nothing for linear models."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -140,6 +142,7 @@ class Result:
             "traffic": dict(self.traffic),
             "left_out": list(self.left_out),
             "warnings": list(self.warnings),
+            "training": dict(self.training),
         }
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -182,6 +185,7 @@ class Result:
             traffic=document["traffic"],
             left_out=tuple(document["left_out"]),
             warnings=tuple(document["warnings"]),
+            training=document.get("training", {}),
         )
 
     def __repr__(self) -> str:

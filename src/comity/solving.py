@@ -148,6 +148,7 @@ def _result(federation: Federation, study: Study, learned: Learned, warned: tupl
         traffic=asdict(federation.traffic),
         left_out=learned.left_out,
         warnings=(*warned, *learned.warnings, *notes),
+        training=learned.training,
     )
 
 
