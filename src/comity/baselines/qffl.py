@@ -22,10 +22,10 @@ _LEAST = 1e-10  # a loss of nothing has no power
 class QFFL(Method):
     """q-fair federated learning (Li et al. 2020, q-FedAvg, Algorithm 2): min over w of Σ p_i f_i(w)^(q+1) / (q+1).
 
-    With Δ_i = L (w - w_i) for where client i went, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where h_i = q f_i^(q-1) |Δ_i|² +
-    L f_i^q, and f_i is the loss on the rows of the first step. L is one over all a round's steps, 1 / (rate · steps), so
-    that Δ_i is about as long as a gradient: one over a single step's rate, the same for one step, is slow with several.
-    With q = 0 it is FedAvg.
+    With Δ_i = L (w - w_i) for where client i went, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where p_i = n_i / n, and h_i =
+    q f_i^(q-1) |Δ_i|² + L f_i^q; f_i is the loss on the rows of the first step. L is 1 / (rate · steps), so that Δ_i is
+    about as long as a gradient; the 1 / rate of the paper, the same for one step, is slow with several. With q = 0 it
+    is FedAvg.
     """
 
     one_for_all: ClassVar[bool] = True
