@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts tests format bench clean
+.PHONY: help demo test lint types contracts tests format page bench clean
 
 help:
 	@echo "make demo    set up the light core and show what comity does"
 	@echo "make test    set up everything the tests need, then lint, types, import contracts and all tests"
 	@echo "make bench   measure (see docs/benchmarks.md)"
+	@echo "make page    write docs/reproduction.md from the results in docs/results"
 	@echo "make format  put the code in its usual form"
 	@echo "make clean   remove what the others made"
 
@@ -57,6 +58,9 @@ tests: $(VENV)/.dev
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+page: $(VENV)/.dev
+	@$(BIN)/python -m comity.experiments.page docs/results docs/reproduction.md
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks

@@ -7,8 +7,8 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BufferedRandom
 from pathlib import Path
-from typing import BinaryIO
 
 from comity.errors import FormatError, InputError, OutputError
 
@@ -49,7 +49,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def writing(path: str | os.PathLike[str]) -> Iterator[BufferedRandom]:
     """Open a file to write, whole or not at all: first under another name beside it, then, if all went well, renamed.
 
     Whatever goes wrong inside the `with` block leaves what was there before.
@@ -59,7 +59,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
         draft = Path(name)
-        with os.fdopen(handle, "wb") as opened:
+        with os.fdopen(handle, "w+b") as opened:
             yield opened
         draft.chmod(0o666 & ~_umask())
         draft.replace(file)

@@ -54,19 +54,20 @@ class Setup:
 
 
 def of_tables(federation: Federation, study: Study) -> Setup:
-    """Agree on a schema, and return what is to be learned with perceptrons."""
+    """Agree on a schema, and return what is to be learned with perceptrons; a linear model has no hidden layer."""
     rows, agreement, metric = agree_on(federation, study)
     schema = agreement.schema
     classes = len(schema.target.classes)
+    depth = 0 if study.model == "linear" else study.depth
     recipe = Recipe(
         schema=schema.to_json(),
         width=study.width,
-        depth=study.depth,
+        depth=depth,
         loss="cross-entropy" if classes else "squared",
         folds=study.folds or 1,
         seed=study.seed,
     )
-    module = perceptron(len(schema.features), classes or 1, study.width, study.depth, study.seed)
+    module = perceptron(len(schema.features), classes or 1, study.width, depth, study.seed)
     base, _ = Functional.of(module).initial()
     training = Training(steps=study.steps, seed=study.seed)
     return Setup(recipe, base, training, rows, schema, metric, agreement.left_out, agreement.warnings)

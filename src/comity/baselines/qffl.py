@@ -22,14 +22,15 @@ _LEAST = 1e-10  # a loss of nothing has no power
 class QFFL(Method):
     """q-fair federated learning (Li et al. 2020, q-FedAvg, Algorithm 2): min over w of Σ p_i f_i(w)^(q+1) / (q+1).
 
-    With Δ_i = L (w - w_i) for where client i went, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where p_i = n_i / n, and h_i =
-    q f_i^(q-1) |Δ_i|² + L f_i^q; f_i is the loss on the rows of the first step. L is 1 / (rate · steps), so that Δ_i is
-    about as long as a gradient; the 1 / rate of the paper, the same for one step, is slow with several. With q = 0 it
-    is FedAvg.
+    With Δ_i = L (w - w_i) for where client i went, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where h_i = q f_i^(q-1) |Δ_i|²
+    + L f_i^q, and f_i is the loss on the rows of the first step. L is one over all a round's steps, 1 / (rate · steps),
+    so that Δ_i is about as long as a gradient: one over a single step's rate, the same for one step, is slow with
+    several. p_i is a client's share of all rows, or the same for all if they count `alike`. With q = 0 it is FedAvg.
     """
 
     one_for_all: ClassVar[bool] = True
     q: float = 1.0
+    alike: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.q < np.inf:
@@ -47,13 +48,18 @@ class QFFL(Method):
         changes = lipschitz * (state - trained).astype(np.float64)
         lost = np.maximum(losses, _LEAST)
         bounds = self.q * lost ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * lost**self.q
-        step = np.tensordot(session.shares * lost**self.q, changes, axes=1) / (session.shares @ bounds)
+        shares = self._shares(session)
+        step = np.tensordot(shares * lost**self.q, changes, axes=1) / (shares @ bounds)
         return np.asarray(state - step, state.dtype)
 
     def overall(self, session: Session, lost: Floats) -> float:
         """Return the fair objective."""
-        return float(session.shares @ lost ** (self.q + 1))
+        return float(self._shares(session) @ lost ** (self.q + 1))
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the same for every client (N, D)."""
         return np.tile(state, (len(session.clients), 1))
+
+    def _shares(self, session: Session) -> Floats:
+        clients = len(session.clients)
+        return np.full(clients, 1 / clients) if self.alike else session.shares

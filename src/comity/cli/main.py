@@ -12,9 +12,11 @@ from typing import Any
 import click
 
 from comity import __version__
+from comity.cli.compare import compare
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
 from comity.cli.predict import predict
+from comity.cli.reproduce import reproduce
 from comity.cli.show import show
 from comity.cli.solve import solve
 from comity.cli.verify import verify
@@ -53,6 +55,8 @@ Examples:
                                      coalitions, models and proof from a table
   comity predict run/ new.csv --out p.csv
                                      predict new rows with each client's model
+  comity compare t.csv --client site --target y --out compared/
+                                     baselines beside it, on the same rows
   comity equilibrium wishes.csv      coalitions from who wants whom
   comity equilibrium game.json       coalitions and proof from utilities
   comity certify game.json my.json   check a partition of your own
@@ -80,7 +84,7 @@ def completion(shell: str) -> None:
     click.echo(complete(cli, {}, "comity", "_COMITY_COMPLETE").source())
 
 
-for command in (demo, solve, predict, verify, show, equilibrium, certify):
+for command in (demo, solve, predict, verify, show, compare, reproduce, equilibrium, certify):
     cli.add_command(command)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from comity.client.alone import fit_alone
-from comity.client.judging import evaluate
+from comity.client.judging import evaluate, judge_linear
 from comity.client.moments import expand, moments, slopes
 from comity.client.rows import Rows
 from comity.core import check_name
@@ -102,4 +102,5 @@ ANSWERS: dict[str, Callable[[Rows, Any], Any]] = {
     "slopes": slopes,
     "fit-alone": fit_alone,
     "evaluate": evaluate,
+    "judge-linear": judge_linear,
 }

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comity.client.rows import Encoded, Rows
+from comity.errors import InputError
+from comity.judgement import deviation, judged, resampled
 from comity.metrics import METRICS, Metric
-from comity.questions import Evaluate, Evaluation, Split
-from comity.splits import FOR_ERRORS, generator_for
+from comity.questions import Evaluate, Evaluation, JudgeLinear, Split
 
 Floats = NDArray[np.float64]
-_RESAMPLES = 200
 
 
 def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
@@ -23,17 +23,17 @@ def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
     """
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
     metric = METRICS[question.metric]
-    drawn = _resampled(len(here.target), Split.from_json(question.split).seed, rows.owner)
+    drawn = resampled(len(here.target), Split.from_json(question.split).seed, rows.owner)
     kinds = [_Judged(metric, here, splits.judge, models, drawn) for models in question.parameters]
     base = kinds[0].value(question.counted[0])
-    values, gains, errors, gain_errors = [base], [0.0], [_deviation(kinds[0].spread(question.counted[0]))], [0.0]
+    values, gains, errors, gain_errors = [base], [0.0], [deviation(kinds[0].spread(question.counted[0]))], [0.0]
     for kind, counted in zip(kinds[1:], question.counted[1:], strict=True):
         gain = kind.value(counted) - kinds[0].value(counted)
         values.append(float(np.clip(base + gain, metric.least, metric.most)))
         gains.append(values[-1] - base)
         gained = kind.spread(counted) - kinds[0].spread(counted)
-        errors.append(_deviation(kinds[0].spread(question.counted[0]) + gained))
-        gain_errors.append(_deviation(gained))
+        errors.append(deviation(kinds[0].spread(question.counted[0]) + gained))
+        gain_errors.append(deviation(gained))
     judges = question.counted.shape[1]
     wider = np.sqrt(1 + judges / max(judges - 1, 1))
     return Evaluation(np.array(values), wider * np.array(errors), np.array(gains), wider * np.array(gain_errors))
@@ -65,14 +65,10 @@ class _Judged:
         return self.metric.measure_within(self.held, self.target, self.drawn * counted[self.judge], self.judge)
 
 
-def _deviation(spread: Floats) -> float:
-    """Return the standard deviation over resamples (B,) that have a value: one of a single class has no AUC."""
-    known = spread[~np.isnan(spread)]
-    return float(known.std()) if known.size > 1 else np.nan
-
-
-def _resampled(rows: int, seed: int, name: str) -> Floats:
-    """Return how often each row stands in some resamples (B, n), for standard errors."""
-    return (
-        generator_for(seed, name, FOR_ERRORS).multinomial(rows, np.full(rows, 1 / rows), _RESAMPLES).astype(np.float64)
-    )
+def judge_linear(rows: Rows, question: JudgeLinear) -> Evaluation:
+    """Answer how well linear models do on the rows that are there to test with."""
+    here = rows.encoded_tests(question.schema)
+    if here is None:
+        raise InputError(f"client {rows.owner!r} has no rows to test with")
+    predictions = [here.predict(model) for model in question.parameters]
+    return judged(METRICS[question.metric], here.as_given(here.target), predictions, question.seed, rows.owner)

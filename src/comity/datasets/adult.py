@@ -14,9 +14,9 @@ from comity.datasets.published import Published, Source
 
 CLIENTS = ("PhD", "non-PhD")
 TARGET = "income"
-SOURCE = Source("UCI Adult", "https://archive.ics.uci.edu/dataset/2/adult", "adult.data and adult.test", "adult")
-_TRAIN = Published("adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d", 3_974_305)
-_TEST = Published("adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05", 2_003_153)
+SOURCE = Source("UCI Adult", "https://archive.ics.uci.edu/dataset/2/adult", "adult.data and adult.test", ("adult",))
+TRAIN = Published("adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d", 3_974_305)
+TEST = Published("adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05", 2_003_153)
 
 # The categorical columns with their values in the order of adult.names.
 CATEGORIES: dict[str, tuple[str, ...]] = {
@@ -65,9 +65,9 @@ def load(directory: str | os.PathLike[str] | None = None, *, continuous: bool = 
     There are eight categorical columns. The paper, which follows q-FFL here, leaves out the six continuous ones;
     `continuous` keeps them.
     """
-    folder, _ = SOURCE.find(directory, [(_TRAIN.name, _TEST.name)])
+    folder, _ = SOURCE.find(directory, [(TRAIN.name, TEST.name)])
     names = (*(name for name in _COLUMNS[:-1] if continuous or name in CATEGORIES), TARGET)
-    train, test = (_rows(SOURCE.read(folder / file.name, file))[["client", *names]] for file in (_TRAIN, _TEST))
+    train, test = (_rows(SOURCE.read(folder / file.name, file))[["client", *names]] for file in (TRAIN, TEST))
     return Adult(train, test)
 
 

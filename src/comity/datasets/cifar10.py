@@ -1,4 +1,4 @@
-"""CIFAR-10, and the paper's ten clients with two classes each (Section 5.3).
+"""CIFAR-10, and the paper's ten clients with two classes each (Section 5.2).
 
 The data are not part of comity: https://www.cs.toronto.edu/~kriz/cifar.html (Krizhevsky, 2009).
 """
@@ -23,12 +23,11 @@ from comity.errors import InputError
 Labels = NDArray[np.int64]
 Rows = NDArray[np.intp]
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 SOURCE = Source(
     "CIFAR-10",
     "https://www.cs.toronto.edu/~kriz/cifar.html",
-    "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, or what is in them",
-    "cifar10",
+    "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, packed or unpacked",
+    ("cifar10",),
 )
 
 
@@ -134,7 +133,7 @@ class CifarClient:
 def clients(
     data: Cifar10, seed: int, count: int = 10, classes: int = 2, held_out: float = 1 / 6
 ) -> tuple[CifarClient, ...]:
-    """Divide the images among clients who have so many classes each, drawn at random (paper, Section 5.3).
+    """Divide the images among clients who have so many classes each, drawn at random (paper, Section 5.2).
 
     Every class goes to as many clients as every other, or to one more or fewer where that does not come out even; the
     images of a class, those to train with and those to test with, are divided evenly among the clients who have it. Of

@@ -42,23 +42,23 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A data set that others publish: its name, its page on the web, the files to have and the folder they are in."""
+    """A data set that others publish: its name, its page on the web, the files to have, what their folder may be."""
 
     title: str
     page: str
     files: str
-    folder: str
+    folders: tuple[str, ...]
 
     def places(self, directory: str | os.PathLike[str] | None) -> tuple[Path, ...]:
-        """Return where to look: in a directory, by default that which COMITY_DATA names, and in its usual folder there.
+        """Return where to look: in a directory, by default that which COMITY_DATA names, and in the usual folder there.
 
-        >>> [place.name for place in Source("Iris", "https://…", "iris.data", "iris").places("data")]
+        >>> [place.name for place in Source("Iris", "https://…", "iris.data", ("iris",)).places("data")]
         ['data', 'iris']
         """
         given = os.environ.get(VARIABLE, "") if directory is None else os.fspath(directory)
         if not given:
-            raise InputError(f"the files of {self.title} are needed; {self._how()}")
-        return Path(given), Path(given) / self.folder
+            raise InputError(f"the files of {self.title} are needed ({self.files}); {self._how()}")
+        return Path(given), *(Path(given) / folder for folder in self.folders)
 
     def find(
         self, directory: str | os.PathLike[str] | None, versions: Sequence[Sequence[str]]
@@ -75,7 +75,7 @@ class Source:
 
     def missing(self, directory: Path) -> InputError:
         """Return the error that the files are not in a directory."""
-        return InputError(f"{directory}: {self.files} of {self.title} are not in it; {self._how()}")
+        return InputError(f"{directory}: the files of {self.title} are not in it ({self.files}); {self._how()}")
 
     def altered(self, path: Path, fault: str) -> FormatError:
         """Return the error that a file is not what was published."""
@@ -91,10 +91,20 @@ class Source:
             raise self.altered(path, fault)
         return raw
 
+    def check(self, path: Path, file: Published) -> None:
+        """Refuse a file that is not the published one; it may be larger than memory."""
+        try:
+            with path.open("rb") as opened:
+                fault = file.fault(opened)
+        except OSError as error:
+            raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if fault:
+            raise self.altered(path, fault)
+
     def _how(self) -> str:
         return (
-            f"get them from {self.page} and say where they are with --data or {VARIABLE}: the directory that holds "
-            f"{self.files}, or the one above it if it is called {self.folder}"
+            f"get them from {self.page} and say where they are with --data or {VARIABLE} (their directory, or the one "
+            f"above it if it is called {self.folders[0]}), or let --download fetch what is open to all"
         )
 
 

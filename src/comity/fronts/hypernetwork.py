@@ -31,8 +31,6 @@ from comity.scalarisers import SCALARISERS
 from comity.simplex import Floats
 
 Tell = Callable[[int, int, float], None]
-_FIXED_RAYS = 48  # drawn once, to see how a training goes
-_MANY = 24  # clients: with more, not everybody's own model is looked at in every check
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +39,10 @@ class Training:
 
     `kind`, `width`, `depth` and `rank` are those of the `Hypernetwork`; `scalariser` weighs the clients' gradients;
     `per_step` rays are drawn a step; `rate` falls along a cosine over the `steps`. In `checks` of them, evenly, the
-    losses on rows held out are looked at, and the best parameters kept; after `patience` checks without progress the
-    training ends (0: never). With `local_steps`, clients take so many steps by themselves, at `local_rate`. Models
-    that a client trains alone begin at `rate_alone`, and those that it tunes further at a tenth of it.
+    losses on rows held out are looked at, on `check_rays` that are drawn once, and the best parameters kept; after
+    `patience` checks without progress the training ends (0: never). With `local_steps`, clients take so many steps by
+    themselves, at `local_rate`. Models that a client trains alone begin at `rate_alone`, and those that it tunes
+    further at a tenth of it.
     """
 
     kind: Parametrisation = "residual"
@@ -56,6 +55,7 @@ class Training:
     steps: int = 800
     rate: float = 5e-3
     checks: int = 20
+    check_rays: int = 48
     patience: int = 0
     local_steps: int = 0
     local_rate: float = 1e-3
@@ -73,7 +73,7 @@ class Training:
         for name in ("per_step", "steps", "checks"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("patience", "local_steps"):
+        for name in ("patience", "local_steps", "check_rays"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         for name in ("rate", "local_rate", "rate_alone"):
@@ -179,7 +179,7 @@ class Trainer:
     def finish(self, state: State) -> HypernetworkFront:
         """Return the best front that was met, with what was personal to clients then."""
         if self.recipe.personal:
-            self._ask_held(state.best, np.eye(len(self.federation.clients))[:1], state.step + 1, state.best_step)
+            self._ask_held(state.best, self._fixed_rays()[:1], state.step + 1, state.best_step)
         return HypernetworkFront(self.network, state.best.numpy(), state.best_step, tuple(state.checks))
 
     def _exact(self, state: State) -> tuple[Tensor, float]:
@@ -274,37 +274,43 @@ class Trainer:
         rays = self._fixed_rays()
         losses = self._ask_held(state.parameters, rays, state.step, back_to)
         plain = self.settings.scalariser == "linear"
-        loss = float((losses.min(axis=0) if plain else (rays * losses).max(axis=1)).mean())
+        loss = float((losses.min(axis=0) if plain else (rays * losses[:-1]).max(axis=1)).mean())
         state.checks.append((state.step, loss))
         if loss < state.best_loss:
             state.best, state.best_step, state.best_loss = state.parameters.clone(), state.step, loss
 
     def _ask_held(self, parameters: Tensor, rays: Floats, step: int, back_to: int) -> Floats:
-        """Return what clients lose (R, N) on rows held out, with the models of some rays (R, N)."""
-        folds = self.recipe.folds
+        """Return what clients lose (R + 1, N) on rows held out, with models of some rays (R, N) and with their own.
+
+        A client's own model is that of the ray on which nobody else is.
+        """
+        folds, clients = self.recipe.folds, self.federation.clients
         with torch.no_grad():
             models = self.network(parameters[:folds], torch.as_tensor(rays, dtype=parameters.dtype)).numpy()
+            own = self.network(parameters[:folds], torch.eye(len(clients), dtype=parameters.dtype)).numpy()
         answers = self.federation.ask(
-            HeldLosses(
-                recipe=self._told,
-                parameters=np.ascontiguousarray(models.reshape(folds * len(rays), -1)),
-                networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays)),
-                step=step,
-                back_to=back_to,
-            )
+            {
+                client: HeldLosses(
+                    recipe=self._told,
+                    parameters=np.concatenate([models, own[:, place : place + 1]], axis=1).reshape(
+                        -1, models.shape[-1]
+                    ),
+                    networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays) + 1),
+                    step=step,
+                    back_to=back_to,
+                )
+                for place, client in enumerate(clients)
+            }
         )
         for client, answer in answers.items():
             self._check_finite(client, step, answer.losses)
-        return np.stack([answer.losses.reshape(folds, -1).mean(axis=0) for answer in answers.values()], axis=1)
+        return np.stack([answers[client].losses.reshape(folds, -1).mean(axis=0) for client in clients], axis=1)
 
     def _fixed_rays(self) -> Floats:
-        """Return the rays of a check (R, N): everybody alone, all together, and some drawn once."""
-        count = len(self.federation.clients)
-        alone = np.eye(count)
-        if count > _MANY:
-            alone = alone[np.linspace(0, count - 1, _MANY).astype(np.intp)]
-        drawn = self.settings.rays.draw(count, _FIXED_RAYS, self.settings.seed, 2**31)
-        return np.concatenate([alone, np.full((1, count), 1 / count), drawn])
+        """Return the rays of a check (R, N): all together, and some drawn once."""
+        count, settings = len(self.federation.clients), self.settings
+        drawn = settings.rays.draw(count, settings.check_rays, settings.seed, 2**31)
+        return np.concatenate([np.full((1, count), 1 / count), drawn])
 
     @staticmethod
     def _check_finite(client: str, step: int, *arrays: Tensors) -> None:

@@ -189,3 +189,13 @@ class Evaluation:
     errors: Floats
     gains: Floats
     gain_errors: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeLinear:
+    """How well do these linear models (M, d) do on the rows that you have to test with? Answered by an `Evaluation`."""
+
+    schema: str
+    metric: str
+    parameters: Floats
+    seed: int

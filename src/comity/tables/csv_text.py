@@ -58,7 +58,7 @@ class CsvTable:
         """Return the columns to `keep`; of those in `as_text`, values stay as they are written."""
         columns = {name: Column() for name in keep}
         last, gaps = self.names[-1], False
-        for part in self._parts(dtype=dict.fromkeys(as_text, object)):
+        for part in self.parts(dtype=dict.fromkeys(as_text, object)):
             gaps = gaps or bool(part[last].isna().any())
             for name, column in columns.items():
                 column.add(part[name])
@@ -66,12 +66,13 @@ class CsvTable:
             self._check_rows()
         if torn := [name for name, column in columns.items() if column.torn]:
             columns |= {name: Column() for name in torn}
-            for part in self._parts(dtype=object, usecols=torn):
+            for part in self.parts(dtype=object, usecols=torn):
                 for name in torn:
                     columns[name].add(part[name])
         return {name: columns[name].finish() for name in keep}
 
-    def _parts(self, **options: Any) -> Iterator[pd.DataFrame]:
+    def parts(self, **options: Any) -> Iterator[pd.DataFrame]:
+        """Return the rows part by part, as `pandas.read_csv` has them with these options; short ones are not told."""
         with _explained(self.path), _opened(self.path) as file:
             yield from pd.read_csv(
                 file,

@@ -70,13 +70,15 @@ def test_the_same_numbers_as_in_q_ffl(data: adult.Adult, part: str, name: str) -
 
 def test_a_directory_without_the_data_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     how = "https://archive.ics.uci.edu/dataset/2/adult and say where they are with --data or COMITY_DATA"
-    with pytest.raises(InputError, match=f"^{tmp_path}: adult.data and adult.test .* {how}"):
+    with pytest.raises(
+        InputError, match=rf"^{tmp_path}: the files of UCI Adult .*\(adult.data and adult.test\); .* {how}"
+    ):
         adult.load(tmp_path)
     monkeypatch.delenv("COMITY_DATA", raising=False)
-    with pytest.raises(InputError, match=f"^the files of UCI Adult are needed; .* {how}"):
+    with pytest.raises(InputError, match=f"^the files of UCI Adult are needed .*; .* {how}"):
         adult.load()
     monkeypatch.setenv("COMITY_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match=r"nowhere: adult.data and adult.test"):
+    with pytest.raises(InputError, match=r"nowhere: the files of UCI Adult are not in it"):
         adult.load()
 
 

@@ -1,0 +1,1 @@
+"""Methods beside each other: on a user's table, and on the data of the paper."""

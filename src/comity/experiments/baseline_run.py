@@ -1,0 +1,63 @@
+"""A baseline on a task: the rate chosen on rows held out, the models trained, and tried on the rows to test with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from comity.baselines import METHODS, Method, Session, Trained, refit, train
+from comity.errors import TrainingError
+from comity.experiments.running import Outcome, Tell
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRun:
+    """How baselines are run: with which `rates`, and whether models are trained `again` with the rows held out too.
+
+    `settings` are those of single methods, by name. The rate whose models lose least on rows held out is taken, with
+    the first seed; other seeds have the same.
+    """
+
+    rates: tuple[float, ...]
+    again: bool = True
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def run(self, name: str, session: Session, metric: str, before: dict[str, Any], tell: Tell) -> Outcome:
+        """Run a method on a session, and return what clients have on their test rows."""
+        rates = (before["rate"],) if "rate" in before else self.rates
+        method = replace(METHODS[name], **self.settings.get(name, {}))
+        rate, trained = self._best(name, method, session, rates, tell)
+        if self.again:
+            trained = refit(method, trained)
+        judged = trained.session.judge(trained.models, metric)
+        settings = {**asdict(method), "rate": rate, "rounds": session.budget.rounds, "steps": session.budget.steps}
+        return Outcome(
+            {client: float(each.values[0]) for client, each in judged.items()},
+            settings=settings,
+            story={"errors": {client: float(each.errors[0]) for client, each in judged.items()}},
+        )
+
+    def _best(
+        self, name: str, method: Method, session: Session, rates: Sequence[float], tell: Tell
+    ) -> tuple[float, Trained]:
+        """Return the rate that is best on rows held out; one with which the training fails is not."""
+        found: tuple[float, Trained] | None = None
+        failed: TrainingError | None = None
+        for rate in rates:
+            budget = replace(session.budget, rate=rate)
+
+            def hear(done: int, of: int, loss: float, rate: float = rate) -> None:
+                tell(f"{name} at the rate {rate:g} (loss {loss:.3g})", done, of)
+
+            try:
+                trained = train(method, replace(session, budget=budget), hear)
+            except TrainingError as error:
+                failed = error
+                continue
+            if found is None or trained.held.mean() < found[1].held.mean():
+                found = rate, trained
+        if found is None:
+            assert failed is not None
+            raise failed
+        return found

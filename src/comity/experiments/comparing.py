@@ -1,0 +1,98 @@
+"""`comity compare`: all methods on a user's table, under the same splits and budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from comity.baselines import Budget
+from comity.client import Client
+from comity.errors import InputError
+from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.cells import Cell, Cells
+from comity.experiments.running import Job, Tell
+from comity.experiments.summary import HEADS, Line, summarise, to_dict, to_markdown
+from comity.experiments.tables import EVERY, TableTask, digest, divide
+from comity.federation import InProcess
+from comity.files import write_text
+from comity.learn import agree_on
+from comity.study import Study
+
+if TYPE_CHECKING:
+    pass
+
+TABLE, TABLE_JSON = "table.md", "table.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How methods are compared: which ones, over how many `seeds`, with one part in `parts` of the rows to test with.
+
+    Every method may spend the `budget`, at the best of some `rates` by rows held out.
+    """
+
+    methods: tuple[str, ...] = EVERY
+    seeds: int = 3
+    parts: int = 5
+    budget: Budget = field(default_factory=lambda: Budget(rounds=60, steps=5))
+    rates: tuple[float, ...] = (0.01, 0.05, 0.2)
+
+    def __post_init__(self) -> None:
+        for name in self.methods:
+            if name not in EVERY:
+                raise InputError(f"there is no method {name!r}; there are {', '.join(EVERY)}")
+        for name, least in (("seeds", 1), ("parts", 2)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be {least} or more")
+        if not self.rates:
+            raise InputError("there is no rate to train at; give one or more")
+
+    def job(self, clients: tuple[Client, ...], study: Study) -> Job:
+        """Return the job on some clients."""
+        ordered = tuple(name for name in EVERY if name in self.methods)
+
+        def draw(seed: int) -> TableTask:
+            divided = divide(clients, study.target, self.parts, seed)
+            return TableTask(divided, replace(study, seed=seed), self.budget, BaselineRun(self.rates))
+
+        return Job(ordered, tuple(range(study.seed, study.seed + self.seeds)), draw)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What came of a comparison: the cells, and a line for each method."""
+
+    metric: str
+    cells: tuple[Cell, ...]
+    lines: tuple[Line, ...]
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown."""
+        return to_markdown(HEADS, (line.cells() for line in self.lines))
+
+    def to_json(self) -> str:
+        """Return the table and the cells as JSON."""
+        told = {"metric": self.metric, "table": to_dict(self.lines), "cells": [asdict(cell) for cell in self.cells]}
+        return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def compare(
+    clients: Iterable[Client], study: Study, comparison: Comparison, out: str | Path, tell: Tell | None = None
+) -> Compared:
+    """Compare methods on clients' rows, keeping every cell in a directory: said again, it goes on where it stopped."""
+    members = tuple(clients)
+    if len(members) < 2:
+        raise InputError("there is one client only; there is nobody to train with")
+    _, _, metric = agree_on(InProcess(members), study)
+    told = asdict(comparison)
+    del told["methods"], told["seeds"]  # more of either may be asked for later
+    cells = Cells.open(out, {"study": asdict(study), "comparison": told, "rows": digest(members)})
+    comparison.job(members, study).run(cells, tell or (lambda stage, done, of: None))
+    filled = cells.every(EVERY)
+    compared = Compared(metric, filled, summarise(filled, metric))
+    write_text(Path(out) / TABLE, compared.to_markdown())
+    write_text(Path(out) / TABLE_JSON, compared.to_json())
+    return compared

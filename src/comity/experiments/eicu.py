@@ -1,0 +1,43 @@
+"""Table 4: deaths in hospital after intensive care, for hospitals or groups of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from comity.baselines import Budget
+from comity.client import Client
+from comity.datasets import eicu
+from comity.errors import InputError
+from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.experiment import Experiment
+from comity.experiments.tables import TableTask
+from comity.study import Study
+
+
+def task(experiment: Experiment, directory: str | Path | None, seed: int) -> TableTask:
+    """Return the task of a seed, which is the part of every client's stays to test with."""
+    settings = experiment.settings
+    data = _load(directory, hours=settings["hours"], shortest=settings["shortest"])
+    parts = settings["parts"]
+    train, test = data.split(seed // parts, parts, seed % parts)
+    clients = tuple(
+        Client(
+            str(name),
+            frame.drop(columns=eicu.CLIENT),
+            test=test[test[eicu.CLIENT] == name].drop(columns=eicu.CLIENT),
+        )
+        for name, frame in train.groupby(eicu.CLIENT, observed=True)
+    )
+    study = Study(eicu.TARGET, task="classes", metric="auc", judges=settings["judges"], seed=seed)
+    budget = Budget(settings["rounds"], settings["steps"])
+    baselines = BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"])
+    return TableTask(clients, study, budget, baselines, data.notes)
+
+
+def _load(directory: str | Path | None, **settings: Any) -> eicu.Eicu:
+    """Return single hospitals where there are such of the paper's sizes, and hospitals taken together otherwise."""
+    try:
+        return eicu.load(directory, by="hospital", **settings)
+    except InputError:  # if it is the files that are wrong, they are so in the other way too
+        return eicu.load(directory, by="region and size", **settings)

@@ -1,0 +1,181 @@
+"""`comity reproduce`: the paper's tables, its values beside ours."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from comity import __version__
+from comity.experiments import adult, cifar10, eicu, synthetic
+from comity.experiments.cells import Cell, Cells
+from comity.experiments.experiment import Experiment
+from comity.experiments.running import Job, Task, Tell
+from comity.experiments.summary import Line, gain_interval, summarise, to_dict, to_markdown
+from comity.files import write_text
+
+Draw = Callable[[Experiment, str | Path | None, int], Task]
+TASKS: dict[str, Draw] = {
+    "synthetic": synthetic.task,
+    "adult": adult.task,
+    "cifar10": cifar10.task,
+    "eicu": eicu.task,
+}
+TABLE, TABLE_JSON = "table.md", "table.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """What came of an experiment: the cells, and a line for each method."""
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of the table."""
+        experiment = self.experiment
+        if experiment.upright:
+            return ["client", *(head for line in self.lines for head in self._heads_of(line))]
+        each = [[column, f"paper: {column}", "difference"][: self._known(column)] for column in self.columns]
+        return ["method", *(head for few in each for head in few), "seeds", "time"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns: those of the paper, or all clients and their mean."""
+        return self.experiment.columns or (*(self.lines[0].clients if self.lines else ()), "mean")
+
+    def rows(self) -> list[list[str]]:
+        """Return the rows of the table: ours, the paper's and the difference."""
+        experiment = self.experiment
+        if experiment.upright:
+            return [
+                [
+                    column,
+                    *(text for line in self.lines for text in self._beside(line, column)[: self._known(line.method)]),
+                ]
+                for column in self.columns
+            ]
+        return [
+            [
+                experiment.label(line.method),
+                *(text for column in self.columns for text in self._beside(line, column)[: self._known(column)]),
+                str(line.seeds),
+                f"{line.seconds:.0f} s",
+            ]
+            for line in self.lines
+        ]
+
+    def _told(self, line: Line, column: str) -> list[str]:
+        return self._beside(line, column)[: self._known(line.method)]
+
+    def _heads_of(self, line: Line) -> list[str]:
+        label = self.experiment.label(line.method)
+        return [label, "paper", "difference"][: self._known(line.method)]
+
+    def _known(self, name: str) -> int:
+        """Return how many columns a method or a column has: ours only, or also the paper's and the difference."""
+        paper = self.experiment.paper
+        return 3 if name in paper or any(name in columns for columns in paper.values()) else 1
+
+    def _beside(self, line: Line, column: str) -> list[str]:
+        """Return ours, the paper's and the difference as text."""
+        experiment = self.experiment
+        places, scale = experiment.decimals, experiment.scale
+        mean, spread = (line.mean, line.spread) if column == "mean" else (line.clients[column], line.spreads[column])
+        ours = f"{scale * mean:.{places}f}" + (f" ± {scale * spread:.{places}f}" if line.seeds > 1 else "")
+        paper = experiment.paper.get(line.method, {}).get(column)
+        if paper is None:
+            return [ours, "–", "–"]
+        return [ours, f"{paper[0]:.{places}f} ± {paper[1]:.{places}f}", f"{scale * mean - paper[0]:+.{places}f}"]
+
+    @classmethod
+    def from_json(cls, text: str) -> Reproduced:
+        """Return what was written as JSON."""
+        told = json.loads(text)
+        experiment = Experiment.from_dict(told["experiment"])
+        cells = tuple(Cell(**each) for each in told["cells"])
+        return cls(experiment, cells, summarise(cells, experiment.metric))
+
+    def to_markdown(self, level: int = 1) -> str:
+        """Return the table as Markdown, with what is to be known about it, under a heading of this level."""
+        experiment = self.experiment
+        parts = [f"{'#' * level} {experiment.title}\n"]
+        if experiment.quick:
+            parts.append("A quick look: fewer seeds and shorter trainings than the experiment has.\n")
+        parts.append(to_markdown(self.heads, self.rows()))
+        parts += [f"{note}\n" for note in self.remarks()]
+        return "\n".join(parts)
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        told = {
+            "experiment": asdict(self.experiment),
+            "version": __version__,
+            "python": platform.python_version(),
+            "table": to_dict(self.lines),
+            "cells": [asdict(cell) for cell in self.cells],
+        }
+        return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+    def remarks(self) -> list[str]:
+        """Return what is to be known about the table, and what coalitions were found, with which seeds."""
+        found: dict[str, list[int]] = {}
+        for cell in self.cells:
+            for key, coalitions in cell.story.items():
+                side, _, what = key.rpartition(" ")
+                if what != "coalitions" or cell.method == "spo":
+                    continue
+                together = "; ".join("{" + ", ".join(each) + "}" for each in sorted(coalitions))
+                verdict = cell.story.get(f"{side} verdict".strip())
+                name = ", ".join(filter(None, [self.experiment.label(cell.method), side]))
+                proof = f" ({verdict})" if verdict else ""
+                found.setdefault(f"Coalitions, {name}: {together}{proof}", []).append(cell.seed)
+        found_notes = [note for cell in self.cells[:1] for note in cell.story.get("notes", ())]
+        stories = [f"{told}, with seed{'s'[: len(seeds) - 1]} {_listed(seeds)}." for told, seeds in found.items()]
+        return [*self.experiment.notes, *found_notes, *self._gains(), *stories]
+
+    def _gains(self) -> list[str]:
+        """Return what methods gain on average over the one to compare with, and whether chance could do it."""
+        experiment = self.experiment
+        base = [cell for cell in self.cells if cell.method == experiment.compare_with]
+        told = []
+        for line in self.lines:
+            each = [cell for cell in self.cells if cell.method == line.method]
+            if line.method == experiment.compare_with or [c.seed for c in each] != [c.seed for c in base]:
+                continue
+            low, high = gain_interval(each, base, experiment.settings["parts"])
+            sure = "beyond chance" if low > 0 or high < 0 else "which chance can do"
+            low, high = (experiment.scale * bound for bound in (low, high))
+            told.append(
+                f"{experiment.label(line.method)} over {experiment.label(experiment.compare_with)}, 95 %: "
+                f"{low:+.{experiment.decimals}f} to {high:+.{experiment.decimals}f}, {sure}."
+            )
+        return told
+
+
+def reproduce(
+    experiment: Experiment, directory: str | Path | None, out: str | Path, tell: Tell | None = None
+) -> Reproduced:
+    """Run an experiment, keeping every cell in `out`: said again, it goes on where it stopped."""
+    job: dict[str, Any] = {"experiment": experiment.name, "settings": experiment.settings, "quick": experiment.quick}
+    cells = Cells.open(out, job)
+
+    def draw(seed: int) -> Task:
+        return TASKS[experiment.name](experiment, directory, seed)
+
+    seeds = tuple(range(experiment.first, experiment.first + experiment.seeds))
+    Job(experiment.methods, seeds, draw).run(cells, tell or (lambda stage, done, of: None))
+    filled = cells.every(Experiment.load(experiment.name).methods)
+    found = Reproduced(experiment, filled, summarise(filled, experiment.metric))
+    write_text(Path(out) / TABLE, found.to_markdown())
+    write_text(Path(out) / TABLE_JSON, found.to_json())
+    return found
+
+
+def _listed(seeds: list[int]) -> str:
+    return ", ".join(map(str, seeds))

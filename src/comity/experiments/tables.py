@@ -1,0 +1,133 @@
+"""Methods compared on a table: every client's rows divided into some to train with and some to test with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from comity.baselines import METHODS, Budget, Session
+from comity.client import Client
+from comity.errors import InputError
+from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.ours import OURS, outcome_of
+from comity.experiments.running import Outcome, Tell
+from comity.federation import InProcess
+from comity.learn import Learned, learn
+from comity.learn_networks import Setup, learn_networks, of_tables
+from comity.neural.modules import perceptron
+from comity.questions import Evaluation, JudgeLinear
+from comity.splits import assign_folds
+from comity.study import Study
+
+EVERY = (*METHODS, *OURS)
+_LEAST_TO_TEST = 5
+_MOST_CLASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TableTask:
+    """Clients with rows to train with and rows to test with; `study` says what is predicted, and with what models.
+
+    Linear models of ours are exact, those of baselines are trained by gradients; perceptrons are trained by gradients
+    all. What baselines hold out to choose by is among the rows from which ours draw their folds. `notes` go with what
+    is found.
+    """
+
+    clients: tuple[Client, ...]
+    study: Study
+    budget: Budget
+    baselines: BaselineRun
+    notes: tuple[str, ...] = ()
+    _kept: list[tuple[Learned, dict[str, Evaluation]]] = field(default_factory=list, init=False, repr=False)
+
+    @cached_property
+    def rows(self) -> str:
+        """A digest of whose rows train and test."""
+        return digest(self.clients)
+
+    def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
+        """Run a method."""
+        if method in OURS:
+            found = self._ours(OURS[method], tell)
+        else:
+            found = self.baselines.run(method, self._session, self._setup.metric, before, tell)
+        return replace(found, story={**found.story, "notes": list(self.notes)}) if self.notes else found
+
+    @cached_property
+    def _federation(self) -> InProcess:
+        return InProcess(self.clients)
+
+    @cached_property
+    def _setup(self) -> Setup:
+        return of_tables(self._federation, self.study)
+
+    @cached_property
+    def _session(self) -> Session:
+        setup = self._setup
+        recipe = replace(setup.recipe, folds=1, judged=False)
+        classes = len(setup.schema.target.classes)
+        module = perceptron(len(setup.schema.features), classes or 1, recipe.width, recipe.depth, recipe.seed)
+        return Session(self._federation, module, recipe, setup.rows, self.budget)
+
+    def _ours(self, kind: int, tell: Tell) -> Outcome:
+        if not self._kept:
+            self._kept.append(self._solved(tell))  # one search gives both the coalitions' models and the best
+        return outcome_of(*self._kept[0], kind)
+
+    def _solved(self, tell: Tell) -> tuple[Learned, dict[str, Evaluation]]:
+        """Return what we learn, and how well the models alone, in the coalition and at best do on test rows."""
+        federation, study = self._federation, self.study
+        if study.model != "linear":
+            learned = learn_networks(federation, study, self._setup, tell)
+            return learned, learned.evaluations
+        learned = learn(federation, study, tell)
+        schema = learned.schema.to_json()
+        return learned, federation.ask(
+            {
+                client: JudgeLinear(schema, learned.metric, np.ascontiguousarray(learned.models[:, place]), study.seed)
+                for place, client in enumerate(federation.clients)
+            }
+        )
+
+
+def digest(clients: Sequence[Client]) -> str:
+    """Return a digest of all rows of some clients, those to train with and those to test with."""
+    found = hashlib.sha256()
+    for client in clients:
+        for frame in (client.rows, client.test):
+            if frame is not None:
+                found.update(f"{client.name}, {list(frame.columns)}: {len(frame)}".encode())
+                found.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
+    return found.hexdigest()
+
+
+def divide(clients: Sequence[Client], target: str, parts: int, seed: int) -> tuple[Client, ...]:
+    """Return clients of whose rows one part in `parts` is to test with; rows of each class are divided evenly.
+
+    >>> frame = pd.DataFrame({"x": range(24), "y": [0, 1] * 12})
+    >>> divided, = divide([Client("a", frame)], "y", parts=4, seed=0)
+    >>> len(divided.rows), len(divided.test), int(divided.test["y"].sum())
+    (18, 6, 3)
+    """
+    return tuple(_divided(client, target, parts, seed) for client in clients)
+
+
+def _divided(client: Client, target: str, parts: int, seed: int) -> Client:
+    frame = client.rows
+    if target not in frame.columns:
+        raise InputError(f"client {client.name!r} has no column {target!r}, which is to be predicted")
+    if len(frame) < _LEAST_TO_TEST * parts:
+        raise InputError(
+            f"client {client.name!r} has {len(frame)} rows; to test with one part in {parts} it takes "
+            f"{_LEAST_TO_TEST * parts}; leave it out (--without)"
+        )
+    codes, values = pd.factorize(frame[target])
+    strata = codes.astype(np.float64) if len(values) <= _MOST_CLASSES else np.zeros(len(frame))
+    tests = assign_folds(strata, parts, seed, client.name) == 0
+    return replace(client, rows=frame[~tests], test=frame[tests], log=[])

@@ -1,0 +1,125 @@
+"""`comity compare` and `comity reproduce`, as a user types them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from small_tables import classes, numbers
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+SHORT = ("--rounds", "6", "--local-steps", "2", "--rates", "0.05", "--seeds", "2", "--parts", "4")
+COMPARE = ("compare", "table.csv", "--client", "site", "--target", "cured", *SHORT)
+FEW = ("--methods", "local,fedavg,q-ffl,spo,ce")
+
+
+def test_all_methods_on_a_table(comity: Run, tmp_path: Path) -> None:
+    classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    done = comity(*COMPARE, "--seeds", "1", "--out", "compared")
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "compared" / "table.json").read_text())
+    assert len(told["table"]) == 15
+    assert {cell["rows"] for cell in told["cells"]} == {told["cells"][0]["rows"]}, "all have the same rows"
+    for line in told["table"]:
+        assert line["method"] in done.stdout
+        assert line["method"] in (tmp_path / "compared" / "table.md").read_text()
+
+
+def test_a_directory_of_files_and_the_same_again(comity: Run, tmp_path: Path) -> None:
+    (tmp_path / "sites").mkdir()
+    for name, part in numbers(rows=60).groupby("site"):
+        part.drop(columns="site").to_csv(tmp_path / "sites" / f"{name}.csv", index=False)
+    command = ("compare", "sites", "--target", "effect", *SHORT, *FEW)
+    one, two = (comity(*command, "--out", out) for out in ("one", "two"))
+    assert one.returncode == 0, one.stderr
+    assert _values(tmp_path / "one") == _values(tmp_path / "two"), two.stderr
+    assert comity(*command, "--out", "one").stdout.splitlines()[:-1] == one.stdout.splitlines()[:-1]
+
+
+def test_interrupted_and_resumed_it_gives_the_same_table(comity: Run, tmp_path: Path) -> None:
+    classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    assert comity(*COMPARE, *FEW, "--out", "whole").returncode == 0
+    command = comity("--version").args[0]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": os.environ}
+    process = subprocess.Popen([command, *COMPARE, *FEW, "--out", "parts"], cwd=tmp_path, **quiet)
+    cells = tmp_path / "parts" / "cells"
+    for _ in range(1200):
+        if cells.exists() and len(list(cells.glob("*.json"))) >= 3:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=60)
+    assert not (tmp_path / "parts" / "table.json").exists()
+    done = comity(*COMPARE, *FEW, "--out", "parts")
+    assert done.returncode == 0, done.stderr
+    assert _values(tmp_path / "whole") == _values(tmp_path / "parts")
+
+
+def _values(directory: Path) -> list[tuple]:
+    told = json.loads((directory / "table.json").read_text())
+    return [(cell["method"], cell["seed"], cell["values"], cell["alone"], cell["rows"]) for cell in told["cells"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--methods", "local,fedavgg"), "there is no method 'fedavgg'"),
+        (("--seeds", "0"), "seeds is 0; it must be 1 or more"),
+        (("--rates", "quick"), "--rates are numbers with commas between"),
+        (("--rates", "-1"), "the rate is -1"),
+        (("--rounds", "-3"), "rounds is -3"),
+        (("--parts", "1"), "parts is 1"),
+        (("--target", "curd"), "curd"),
+        (("--without", "nobody"), "nobody"),
+    ],
+)
+def test_bad_input_gets_one_clear_message(comity: Run, tmp_path: Path, arguments: tuple, message: str) -> None:
+    classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    done = comity(*COMPARE, *FEW, "--out", "compared", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_directory_with_another_job_is_refused(comity: Run, tmp_path: Path) -> None:
+    classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    few = ("--methods", "local", "--out", "compared")
+    assert comity(*COMPARE, *few).returncode == 0
+    assert "comparison differs" in comity(*COMPARE, *few, "--rounds", "7").stderr
+    classes(rows=70).to_csv(tmp_path / "table.csv", index=False)
+    assert "rows differs" in comity(*COMPARE, *few).stderr
+
+
+def test_a_quick_look_at_the_papers_first_table(comity: Run, tmp_path: Path) -> None:
+    done = comity("reproduce", "synthetic", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "a quick look" in done.stdout
+    assert "Coalitions, paper's procedure, left: {0, 1, 2}; {3, 4, 5}, with seed 1." in done.stdout
+    assert "Coalitions, every subset tried, left: {0}; {1}; {2}; {3}; {4}; {5}, with seed 1." in done.stdout
+    told = json.loads((tmp_path / "reproduced" / "synthetic-quick" / "table.json").read_text())
+    assert told["experiment"]["quick"]
+    alone = next(line for line in told["table"] if line["method"] == "ce")
+    assert all(value == pytest.approx(1e-4, rel=0.1) for value in alone["clients"].values())
+
+
+@pytest.mark.parametrize("name", ["adult", "cifar10", "eicu"])
+def test_without_data_it_says_where_to_get_them(comity: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    done = comity("reproduce", name, "--data", "empty", "--quick")
+    assert done.returncode == 2
+    assert "get" in done.stderr
+    assert "https://" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_reproduce_refuses(comity: Run, tmp_path: Path) -> None:
+    assert "it has paper, subsets, spo, ce" in comity("reproduce", "synthetic", "--methods", "spoo").stderr
+    assert "it takes 1 or more" in comity("reproduce", "synthetic", "--seeds", "0").stderr
+    assert "--download goes with --data" in comity("reproduce", "adult", "--download").stderr
+    assert comity("reproduce", "mnist").returncode == 2
+    assert not (tmp_path / "reproduced").exists()

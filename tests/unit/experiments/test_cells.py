@@ -1,0 +1,101 @@
+"""Cells of a table: kept, found again, and never mixed with those of another job."""
+
+from pathlib import Path
+
+import pytest
+
+from comity.errors import ComityError
+from comity.experiments.cells import Cell, Cells
+from comity.experiments.running import Job, Outcome
+from comity.experiments.summary import gain_interval, summarise
+
+
+class Counting:
+    """A task that counts what is run, and is interrupted at one of the methods."""
+
+    def __init__(self, seed: int, ran: list[tuple[str, int]], stop: tuple[str, int] | None = None) -> None:
+        self.seed, self.ran, self.stop = seed, ran, stop
+        self.rows = f"rows of {seed}"
+
+    def run(self, method, before, tell) -> Outcome:
+        if (method, self.seed) == self.stop:
+            raise KeyboardInterrupt
+        self.ran.append((method, self.seed))
+        value = 0.5 + len(method) / 100 + self.seed / 1000
+        return Outcome({"a": value, "b": value / 2}, settings={"rate": before.get("rate", self.seed + 0.25)})
+
+
+def job(ran: list[tuple[str, int]], stop: tuple[str, int] | None = None) -> Job:
+    return Job(("local", "fedavg"), (3, 4), lambda seed: Counting(seed, ran, stop))
+
+
+def quiet(stage: str, done: int, of: int) -> None:
+    pass
+
+
+def test_an_interrupted_job_goes_on_and_ends_with_the_same_cells(tmp_path: Path) -> None:
+    whole, parts = Cells.open(tmp_path / "whole", {}), Cells.open(tmp_path / "parts", {})
+    job([]).run(whole, quiet)
+    ran: list[tuple[str, int]] = []
+    with pytest.raises(KeyboardInterrupt):
+        job(ran, stop=("fedavg", 3)).run(parts, quiet)
+    assert ran == [("local", 3)]
+    job(ran).run(Cells.open(tmp_path / "parts", {}), quiet)
+    assert ran == [("local", 3), ("fedavg", 3), ("local", 4), ("fedavg", 4)], "nothing is run twice"
+    methods = ("local", "fedavg")
+    assert [cell.values for cell in parts.every(methods)] == [cell.values for cell in whole.every(methods)]
+    job(ran).run(parts, quiet)
+    assert len(ran) == 4, "what is done is not done again"
+
+
+def test_settings_are_chosen_with_the_first_seed_and_local_says_what_clients_have_alone(tmp_path: Path) -> None:
+    cells = Cells.open(tmp_path / "job", {})
+    job([]).run(cells, quiet)
+    assert cells.load("fedavg", 4).settings["rate"] == 3.25
+    assert cells.load("fedavg", 4).alone == cells.load("local", 4).values
+    assert cells.load("fedavg", 4).rows == "rows of 4"
+
+
+def test_another_job_is_refused_by_the_setting_that_differs(tmp_path: Path) -> None:
+    Cells.open(tmp_path / "job", {"rounds": 3, "steps": 1})
+    Cells.open(tmp_path / "job", {"steps": 1, "rounds": 3})
+    with pytest.raises(ComityError, match="rounds differs"):
+        Cells.open(tmp_path / "job", {"rounds": 4, "steps": 1})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("dear")
+    with pytest.raises(ComityError, match="something else"):
+        Cells.open(tmp_path / "other", {})
+    (tmp_path / "job" / "job.json").write_text("{")
+    with pytest.raises(ComityError, match="what job was begun"):
+        Cells.open(tmp_path / "job", {"rounds": 3})
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"method": 1}', "nothing"])
+def test_a_spoilt_cell_is_named(tmp_path: Path, text: str) -> None:
+    cells = Cells.open(tmp_path / "job", {})
+    cells.save(Cell("local", 0, {"a": 1.0}, {}, 0.0, ""))
+    (tmp_path / "job" / "cells" / "local-0.json").write_text(text)
+    with pytest.raises(ComityError, match=r"local-0\.json: this is no cell"):
+        cells.load("local", 0)
+
+
+def test_a_summary_has_means_worst_and_shares() -> None:
+    nan = float("nan")
+    cells = [
+        Cell("ours", 0, {"a": 0.8, "b": 0.6, "c": nan}, {"a": 0.7, "b": 0.7, "c": 0.1}, 2.0, ""),
+        Cell("ours", 1, {"a": 0.9, "b": 0.7, "c": 0.2}, {"a": 0.7, "b": 0.7, "c": 0.1}, 4.0, ""),
+    ]
+    (line,) = summarise(cells, "auc")
+    assert line.mean == pytest.approx((0.7 + 0.6) / 2)
+    assert line.worst == pytest.approx((0.6 + 0.2) / 2)
+    assert line.as_well == pytest.approx(4 / 5)
+    assert line.seconds == 3.0
+    assert line.clients == {"a": pytest.approx(0.85), "b": pytest.approx(0.65), "c": pytest.approx(0.2)}
+    (less,) = summarise(cells, "rmse")
+    assert less.worst == pytest.approx((0.8 + 0.9) / 2), "of errors the largest is the worst"
+    assert less.as_well == pytest.approx(2 / 5)
+
+
+def test_an_interval_of_one_seed_is_everything() -> None:
+    cell = Cell("a", 0, {"x": 0.6}, {}, 0.0, "")
+    assert gain_interval([cell], [cell], 5) == (float("-inf"), float("inf"))

@@ -1,0 +1,78 @@
+"""Methods on a table: the same rows for all, and values that follow from them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comity.baselines import METHODS, Budget
+from comity.client import Client
+from comity.errors import ComityError
+from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.tables import EVERY, TableTask, digest, divide
+from comity.study import Study
+from small_tables import classes, numbers
+
+BUDGET = Budget(rounds=4, steps=2, checks=2)
+
+
+def clients(frame: pd.DataFrame) -> tuple[Client, ...]:
+    return tuple(Client(name, part.drop(columns="site")) for name, part in frame.groupby("site"))
+
+
+def task(frame: pd.DataFrame, target: str, seed: int = 0, **study) -> TableTask:
+    divided = divide(clients(frame), target, 4, seed)
+    settings = study or {"judges": 2}
+    return TableTask(divided, Study(target, seed=seed, **settings), BUDGET, BaselineRun((0.05,)))
+
+
+def quiet(stage: str, done: int, of: int) -> None:
+    pass
+
+
+@pytest.mark.parametrize(("make", "target"), [(numbers, "effect"), (classes, "cured")])
+def test_every_method_says_something_of_every_client(make, target: str) -> None:
+    made = task(make(rows=60), target)
+    for method in EVERY:
+        found = made.run(method, {}, quiet)
+        assert list(found.values) == [client.name for client in made.clients]
+        assert all(np.isfinite(value) for value in found.values.values()), method
+    assert set(EVERY) == {*METHODS, "spo", "ce"}
+
+
+def test_perceptrons_are_compared_too() -> None:
+    made = task(classes(rows=60), "cured", model="mlp", width=4, steps=20)
+    for method in ("local", "fedper", "spo", "ce"):
+        assert all(np.isfinite(value) for value in made.run(method, {}, quiet).values.values())
+
+
+def test_rows_are_divided_by_the_seed_and_no_row_both_trains_and_tests() -> None:
+    frame = classes(rows=60)
+    one, same, other = (divide(clients(frame), "cured", 4, seed) for seed in (0, 0, 1))
+    assert digest(one) == digest(same) != digest(other)
+    for client, whole in zip(one, clients(frame), strict=True):
+        assert sorted([*client.rows.index, *client.test.index]) == sorted(whole.rows.index)
+        share = client.test["cured"].value_counts() / whole.rows["cured"].value_counts()
+        assert share.between(0.15, 0.35).all(), "every class is among the rows to test with"
+
+
+def test_rows_to_test_with_train_nothing() -> None:
+    """If they are changed, the models stay what they are, and the values do not."""
+    frame = numbers(rows=60)
+    made = task(frame, "effect")
+    spoilt = tuple(
+        Client(client.name, client.rows, test=client.test.assign(effect=client.test["effect"] + 100.0))
+        for client in made.clients
+    )
+    other = TableTask(spoilt, made.study, BUDGET, made.baselines)
+    for method in ("local", "spo"):
+        one, two = (each.run(method, {}, quiet).values for each in (made, other))
+        for client in one:
+            assert two[client] == pytest.approx(100, rel=0.2)
+            assert one[client] < 20
+
+
+def test_a_client_with_too_few_rows_is_named() -> None:
+    with pytest.raises(ComityError, match="client 'a' has 9 rows; to test with one part in 4 it takes 20"):
+        divide([Client("a", pd.DataFrame({"x": range(9), "y": range(9)}))], "y", 4, 0)
+    with pytest.raises(ComityError, match="client 'a' has no column 'z'"):
+        divide([Client("a", pd.DataFrame({"x": range(40), "y": range(40)}))], "z", 4, 0)
