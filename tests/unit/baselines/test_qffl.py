@@ -54,3 +54,10 @@ def test_the_more_q_the_more_even_the_losses() -> None:
 def test_settings(q: float) -> None:
     with pytest.raises(InputError, match=f"q is {q}; it must be 0 or more"):
         QFFL(q)
+
+
+def test_clients_may_count_alike() -> None:
+    session = small(Budget(rounds=1, steps=3, rate=0.05))
+    ends = Quadratic.of(session).descended(np.tile(session.base, (3, 1)), 3, 0.05)
+    np.testing.assert_allclose(QFFL(q=0, alike=True).go_on(session, session.base, 0), ends.mean(axis=0), atol=1e-12)
+    assert QFFL(q=1, alike=True).overall(session, np.array([1.0, 2.0, 3.0])) == pytest.approx(14 / 3)
