@@ -8,7 +8,7 @@ from comity.core import BenefitGraph
 from comity.drawing.circle import circle, fit_inside
 from comity.drawing.colours import ALONE, PLAIN
 from comity.drawing.groups import Groups
-from comity.drawing.labels import identifier, labels_of
+from comity.drawing.labels import identifier
 from comity.drawing.routes import bend_inward
 from comity.drawing.sheet import Sheet
 from comity.drawing.widths import Edge, widths_of
@@ -20,7 +20,7 @@ def draw_benefit_graph(graph: BenefitGraph, components: Groups, weights: Mapping
     """Draw every edge as an arrow; a client without any has a dotted line."""
     sheet = Sheet()
     order = [graph.clients[place] for place in components.order.tolist()]
-    labels = labels_of(order)
+    labels = [components.labels[client] for client in order]
     drawn = circle(labels, components.sizes.tolist(), inside=fit_inside(labels), wide=True)
     places = dict(zip(order, drawn.places, strict=True))
     edges = list(graph.edges())

@@ -9,7 +9,7 @@ from comity.drawing.circle import BOLD, EM, Circle, Place, Point, circle, fit_in
 from comity.drawing.colours import FAINT
 from comity.drawing.columns import columns
 from comity.drawing.groups import Groups
-from comity.drawing.labels import group_identifier, identifier, labels_of, width_of
+from comity.drawing.labels import group_identifier, identifier, width_of
 from comity.drawing.routes import bend_inward
 from comity.drawing.sheet import Sheet
 from comity.drawing.widths import Edge, widths_of
@@ -41,7 +41,7 @@ class _Box:
 def draw_coalitions(groups: Groups, weights: Mapping[Edge, float] | None) -> Sheet:
     """Draw a box for each coalition, its members and whom they wanted when it formed; unmet wishes are dashed."""
     sheet = Sheet()
-    labels = dict(zip(groups.clients, labels_of(groups.clients), strict=True))
+    labels = groups.labels
     parts = groups.by_peel()
     inside = fit_inside(list(labels.values()))
     boxes = {number: _box(groups.members[number], number, labels, inside=inside) for part in parts for number in part}

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from comity.drawing.circle import BOLD, EM, Bounds, Point
 from comity.drawing.columns import columns
 from comity.drawing.groups import Groups
-from comity.drawing.labels import group_identifier, identifier, labels_of, width_of
+from comity.drawing.labels import group_identifier, identifier, width_of
 from comity.drawing.routes import bend_around
 from comity.drawing.sheet import Sheet
 from comity.drawing.widths import Edge, widths_of
@@ -62,7 +62,7 @@ class _Box:
 def draw_components(components: Groups, weights: Mapping[Edge, float] | None) -> Sheet:
     """Draw a box for each component with the names of its members, and arrows between boxes."""
     sheet = Sheet()
-    labels = dict(zip(components.clients, labels_of(components.clients), strict=True))
+    labels = components.labels
     boxes = {
         number: _Box(f"component {number + 1}" if len(members) > 1 else "", tuple(labels[each] for each in members))
         for number, members in enumerate(components.members)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from comity.core import BenefitGraph, Coalition, InputError, check_coalition, shown
 from comity.drawing.colours import ALONE, Look, look_of
+from comity.drawing.labels import labels_of
 from comity.equilibrium import find_equilibrium
 from comity.peels import Equilibrium
 
@@ -80,6 +81,11 @@ class Groups:
         """The clients of each group."""
         parts = np.split(self.order, np.cumsum(self.sizes)[:-1])
         return tuple(tuple(self.clients[place] for place in part.tolist()) for part in parts)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What is written for each client, the same in all figures."""
+        return dict(zip(self.clients, labels_of(self.clients), strict=True))
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from comity.drawing.circle import EM, FONT
 from comity.drawing.colours import FAINT, INK
 from comity.drawing.groups import Edges, Groups, Integers
-from comity.drawing.labels import group_identifier, identifier, labels_of
+from comity.drawing.labels import group_identifier, identifier
 from comity.drawing.sheet import Sheet
 
 _MOST_NAMED = 300  # clients; the names of more would not be read
@@ -27,8 +27,8 @@ _ROWS = "A row is a client, its filled cells are its collaborators, in the same 
 def draw_matrix(groups: Groups, head: str, kind: str = "", *, coloured: bool = False) -> Sheet:
     """Draw edges as cells; with a `kind` groups are outlined, and `coloured` if theirs are to be told from others."""
     count = len(groups.clients)
-    row, size = (0.19, FONT) if count <= _FEW else (0.11, 6.0)
-    side = row * count if count <= _MOST_NAMED else _SIDE
+    height, size = (0.19, FONT) if count <= _FEW else (0.11, 6.0)
+    side = height * count if count <= _MOST_NAMED else _SIDE
     step = side / count
     sheet = Sheet()
     picture = sheet.axes.imshow(
@@ -41,9 +41,9 @@ def draw_matrix(groups: Groups, head: str, kind: str = "", *, coloured: bool = F
         Rectangle((0, -side), side, side, facecolor="none", edgecolor=FAINT, linewidth=0.6, clip_on=False)
     )
     if count <= _MOST_NAMED:
-        order = [groups.clients[place] for place in groups.order.tolist()]
-        for at, (client, label) in enumerate(zip(order, labels_of(order), strict=True)):
-            sheet.text((-0.05, -(at + 0.5) * step), label, "left", identifier("client", client), fontsize=size)
+        for row, place in enumerate(groups.order.tolist()):
+            client, at = groups.clients[place], (-0.05, -(row + 0.5) * step)
+            sheet.text(at, groups.labels[client], "left", identifier("client", client), fontsize=size)
     if kind:
         _outline(sheet, groups, kind, step)
     more = f"{count:,} clients" + (", several to a cell" if count > _MOST_CELLS else "")
