@@ -63,20 +63,20 @@ class _Stack:
 
 def _stacked(boxes: Sequence[Point], apart: float, highest: float) -> _Stack:
     """Return boxes one under the other, in as many columns as it takes."""
-    rows: list[list[int]] = [[]]
+    stacks: list[list[int]] = [[]]
     down = 0.0
     for number, (_, height) in enumerate(boxes):
-        if rows[-1] and down + height > highest:
-            rows.append([])
+        if stacks[-1] and down + height > highest:
+            stacks.append([])
             down = 0.0
-        rows[-1].append(number)
+        stacks[-1].append(number)
         down += height + apart
-    heights = [sum(boxes[number][1] + apart for number in column) - apart for column in rows]
+    heights = [sum(boxes[number][1] + apart for number in column) - apart for column in stacks]
     corners: list[Point] = []
     left = 0.0
-    for column, height in zip(rows, heights, strict=True):
+    for column in stacks:
         width = max(boxes[number][0] for number in column)
-        down = (max(heights) - height) / 2
+        down = 0.0
         for number in column:
             corners.append((left + (width - boxes[number][0]) / 2, down))
             down += boxes[number][1] + apart
