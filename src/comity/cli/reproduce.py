@@ -42,10 +42,13 @@ def reproduce(
     from comity.core.optional import require
 
     require("torch", "to run the experiments")
+    if figures:
+        require("matplotlib", "to draw figures")  # not to be told after hours
     from comity.cli.progress import Stages
     from comity.cli.screen import Screen
     from comity.datasets.fetch import fetch
     from comity.experiments.experiment import Experiment
+    from comity.experiments.figures import FIGURES, draw_figures
     from comity.experiments.reproducing import TABLE, TABLE_JSON, reproduce
 
     chosen = None if methods is None else tuple(each.strip() for each in methods.split(","))
@@ -57,10 +60,13 @@ def reproduce(
         if download and data is not None and name != "synthetic":
             fetch(name, data, stages)
         found = reproduce(experiment, data, place, stages)
+        drawn = draw_figures(found.cells, place, stages) if figures else ()
     screen = Screen()
     screen.heading(experiment.title + (" (a quick look)" if quick else ""))
     screen.table(found.heads, found.rows(), right=found.heads[1:])
     for note in found.remarks():
         screen.say(f"\n{note}")
     click.echo(f"\nWritten to {place}: {TABLE}, {TABLE_JSON}, and a file for each method and seed")
+    if figures:
+        click.echo(f"{len(drawn)} figures in {place}/{FIGURES}" if drawn else "No method found coalitions to draw")
     return 0

@@ -18,6 +18,7 @@ def outcome_of(learned: Learned, values: dict[str, Evaluation], kind: int) -> Ou
         story={
             "coalitions": [sorted(each) for each in decision.equilibrium.coalitions],
             "edges": [list(edge) for edge in decision.graph.edges()],
+            "equilibrium": decision.equilibrium.to_dict(),
             "verdict": learned.certificate.verdict.value,
             "errors": {client: float(each.errors[kind]) for client, each in values.items()},
             "gain_errors": {client: float(each.gain_errors[kind]) for client, each in values.items()},

@@ -130,6 +130,7 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
         story={
             "coalitions": [sorted(each) for each in decision.equilibrium.coalitions],
             "edges": [list(edge) for edge in decision.graph.edges()],
+            "equilibrium": decision.equilibrium.to_dict(),
         },
     )
 
@@ -162,6 +163,7 @@ def by_every_subset(task: SyntheticTask, drawn: Synthetic) -> Outcome:
         story={
             "coalitions": [sorted(each) for each in found.coalitions],
             "edges": [[giver, taker] for taker, givers in wishes.items() for giver in givers if giver != taker],
+            "equilibrium": found.to_dict(),
         },
     )
 

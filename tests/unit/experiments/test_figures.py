@@ -1,0 +1,97 @@
+"""Figures of an experiment: for each method and seed that found coalitions, and for each side of a table."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from comity.cli.reproduce import reproduce
+from comity.core import BenefitGraph, MissingDependencyError
+from comity.datasets.paper import figure_1
+from comity.drawing import FIGURES
+from comity.equilibrium import find_equilibrium
+from comity.experiments.cells import Cell, Cells
+from comity.experiments.experiment import Experiment
+from comity.experiments.figures import decided, draw_figures
+from comity.experiments.synthetic import SIDES
+
+
+def cell(method: str, side: str = "") -> Cell:
+    game = figure_1()
+    graph, found = game.benefit_graph(), find_equilibrium(game)
+    story = {
+        "coalitions": [sorted(each) for each in found.coalitions],
+        "edges": [list(edge) for edge in graph.edges()],
+        "equilibrium": found.to_dict(),
+    }
+    before = f"{side} " if side else ""
+    values = {before + client: 0.5 for client in graph.clients} | ({"other 1": 0.5} if side else {})
+    told = Cell(method, 0, values, values, 1.0, "…", story={before + key: each for key, each in story.items()})
+    return Cell.from_json(told.to_json())
+
+
+def test_what_was_decided_is_read_back() -> None:
+    game = figure_1()
+    for side in ("", "left"):
+        graph, found = decided(cell("ce", side), side)
+        assert graph == game.benefit_graph()
+        assert not isinstance(found, list)
+        assert found.to_dict() == find_equilibrium(game).to_dict()
+
+
+def test_older_cells_tell_coalitions_only() -> None:
+    told = cell("ce")
+    del told.story["equilibrium"]
+    assert decided(told)[1] == [frozenset("123"), frozenset("456")]
+
+
+def test_files_are_named_by_method_seed_and_side(tmp_path: Path) -> None:
+    local = Cell("local", 0, {"a": 1.0}, {}, 1.0, "…")
+    stages: list[tuple[str, int, int]] = []
+    cells = [local, cell("spo"), cell("ce"), cell("paper", "left")]
+    made = draw_figures(cells, tmp_path, lambda *told: stages.append(told))
+    names = [f"{name}-{figure}.svg" for name in ("ce-0", "left-paper-0") for figure in FIGURES]
+    assert [path.relative_to(tmp_path) for path in made] == [Path("figures") / name for name in names]
+    assert stages == [("figures (ce-0)", 0, 2), ("figures (left-paper-0)", 1, 2)]
+
+
+def test_nothing_to_draw(tmp_path: Path) -> None:
+    assert draw_figures([Cell("local", 0, {"a": 1.0}, {}, 1.0, "…")], tmp_path, lambda *told: None) == ()
+    assert not list(tmp_path.iterdir())
+    assert decided(Cell("ce", 0, {"a": 1.0}, {}, 1.0, "…", story={"edges": [], "coalitions": [["a"]]}))[0] == (
+        BenefitGraph({"a": []})
+    )
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A directory in which all is done but the figures."""
+    experiment = Experiment.load("synthetic", quick=True)
+    place = tmp_path / "out"
+    job = {"experiment": experiment.name, "settings": experiment.settings, "quick": True}
+    alone = [[str(number)] for number in range(6)]
+    story = {f"{side} {what}": each for side in SIDES for what, each in (("edges", []), ("coalitions", alone))}
+    values = dict.fromkeys(experiment.columns, 0.5)
+    Cells.open(place, job).save(Cell("subsets", experiment.first, values, values, 1.0, "…", story=story))
+    return place
+
+
+def command(place: Path) -> Result:
+    words = ["synthetic", "--quick", "--methods", "subsets", "--seeds", "1", "--figures", "--out", str(place)]
+    return CliRunner().invoke(reproduce, words, standalone_mode=False)
+
+
+def test_the_command_draws(begun: Path) -> None:
+    done = command(begun)
+    assert done.exception is None
+    assert f"6 figures in {begun}/figures" in done.stdout
+    assert len(list((begun / "figures").iterdir())) == 6
+
+
+def test_the_command_says_first_that_matplotlib_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    error = command(tmp_path / "out").exception
+    assert isinstance(error, MissingDependencyError)
+    assert str(error) == "matplotlib is needed to draw figures; pip install matplotlib"
+    assert not (tmp_path / "out").exists()
