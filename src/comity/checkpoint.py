@@ -73,16 +73,19 @@ class Checkpoint:
                 arrays = {name: kept.get_tensor(name) for name in kept.keys()}  # noqa: SIM118
         except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{self.file}: this is no training that was kept ({error})") from None
-        if told["of"] != _fingerprint(trainer, state):
+        if told.get("of") != _fingerprint(trainer, state):
             raise InputError(
                 f"{self.file}: this training is of another model, other clients, columns or settings; go on with the "
                 f"same, or remove {self.directory}"
             )
-        state.parameters, state.best = (arrays[name] for name in _ARRAYS)
-        state.adam.mean, state.adam.square, state.adam.steps = arrays["mean"], arrays["square"], told["adam_steps"]
-        state.step, state.best_step = told["step"], told["best_step"]
-        state.best_loss = float.fromhex(told["best_loss"])
-        state.checks = [(step, float.fromhex(loss)) for step, loss in told["checks"]]
+        try:
+            state.parameters, state.best = (arrays[name] for name in _ARRAYS)
+            state.adam.mean, state.adam.square, state.adam.steps = arrays["mean"], arrays["square"], told["adam_steps"]
+            state.step, state.best_step = told["step"], told["best_step"]
+            state.best_loss = float.fromhex(told["best_loss"])
+            state.checks = [(step, float.fromhex(loss)) for step, loss in told["checks"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{self.file}: this is no training that was kept ({error})") from None
         return state
 
     def remove(self) -> None:

@@ -87,7 +87,8 @@ def learn_networks(
     with threadpool_limits(1):
         trained = train(Trainer(federation, recipe, setup.training, len(setup.base)), setup.base, say, checkpoint)
         say("training alone", 0, 1)
-        alone = federation.ask(TrainAlone(told, "alone", setup.sent, setup.training.steps, setup.training.rate_alone))
+        steps = setup.training.steps_alone or setup.training.steps
+        alone = federation.ask(TrainAlone(told, "alone", setup.sent, steps, setup.training.rate_alone))
         counts = np.array([setup.rows[client] if study.weights == "sample" else 1 for client in clients], np.float64)
         searching = AtClients(
             federation=federation,

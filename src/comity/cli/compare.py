@@ -54,7 +54,7 @@ def compare(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Run baselines of federated learning, and comity's models, on the same rows with the same budget.
+    """Run baselines of federated learning, each with the same budget, and comity's models on the same rows.
 
     SOURCE is a table (.csv, .tsv, .parquet) in which the column --client says whose each row is, or a directory with
     a table for each client. Of every client's rows, one part is to test with; which one is drawn anew for each seed.
@@ -78,7 +78,10 @@ def compare(
         methods=default.methods if methods is None else tuple(name.strip() for name in methods.split(",")),
         seeds=default.seeds if seeds is None else seeds,
         parts=default.parts if parts is None else parts,
-        budget=Budget(rounds or default.budget.rounds, local_steps or default.budget.steps),
+        budget=Budget(
+            default.budget.rounds if rounds is None else rounds,
+            default.budget.steps if local_steps is None else local_steps,
+        ),
         rates=default.rates if rates is None else _numbers(rates),
     )
     with Stages() as stages:

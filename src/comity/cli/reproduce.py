@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-NAMES = ("synthetic", "adult", "cifar10", "eicu")
+NAMES = ("synthetic", "adult", "cifar10", "eicu")  # as in comity.experiments, which takes long to import
 
 
 @click.command(

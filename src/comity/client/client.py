@@ -17,7 +17,7 @@ from comity.core import check_name
 from comity.core.optional import require
 from comity.encoding import summarise
 from comity.errors import InputError, RefusedError
-from comity.questions import QUESTIONS, Describe, Description, pack
+from comity.questions import QUESTIONS, Describe, Description, JudgeLinear, JudgeModels, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Given:
 class Client:
     """An owner of rows. The rows go nowhere; `answer` gives what the policy allows, and `log` keeps what was given.
 
-    Rows to `test` with, if there are some, judge networks, and do nothing else.
+    Rows to `test` with, if there are some, judge models that were trained on the others, and do nothing else.
     """
 
     name: str
@@ -60,9 +60,10 @@ class Client:
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
-        kind = allowed(self.name, len(self.rows), self.policy, question)
+        about = len(self.rows if self.test is None or not judges(question) else self.test)
+        kind = allowed(self.name, about, self.policy, question)
         given = ANSWERS[kind](self._rows, question) if kind in ANSWERS else _by_learner(self._rows, kind, question)
-        self.log.append(Given(kind, len(self.rows), pack(given).size))
+        self.log.append(Given(kind, about, pack(given).size))
         return given
 
 
@@ -78,6 +79,11 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
             "leave it out (--without), or ask it to lower its minimum"
         )
     return kind
+
+
+def judges(question: object) -> bool:
+    """Tell whether a question is about the rows to test with, where there are such."""
+    return isinstance(question, JudgeLinear | JudgeModels)
 
 
 def describe(rows: Rows, question: Describe) -> Description:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from comity.client.client import Given, Policy, allowed
+from comity.client.client import Given, Policy, allowed, judges
 from comity.core import check_name
 from comity.errors import InputError
 from comity.neural.answers import ANSWERS
@@ -59,7 +59,8 @@ class DatasetClient:
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
-        rows = len(self._examples[1])
+        examples = self._tests if self._tests is not None and judges(question) else self._examples
+        rows = len(examples[1])
         kind = allowed(self.name, rows, self.policy, question)
         if isinstance(question, Describe):
             given: Any = self._describe()

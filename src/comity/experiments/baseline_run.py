@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from comity.baselines import METHODS, Method, Session, Trained, refit, train
 from comity.errors import TrainingError
 from comity.experiments.running import Outcome, Tell
+from comity.questions import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +26,26 @@ class BaselineRun:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def run(self, name: str, session: Session, metric: str, before: dict[str, Any], tell: Tell) -> Outcome:
-        """Run a method on a session, and return what clients have on their test rows."""
+        """Run a method on a session, and return what clients have on their test rows; nothing, if it does not train."""
         rates = (before["rate"],) if "rate" in before else self.rates
         method = replace(METHODS[name], **self.settings.get(name, {}))
-        rate, trained = self._best(name, method, session, rates, tell)
-        if self.again:
-            trained = refit(method, trained)
-        judged = trained.session.judge(trained.models, metric)
-        settings = {**asdict(method), "rate": rate, "rounds": session.budget.rounds, "steps": session.budget.steps}
+        try:
+            rate, judged = self._best(name, method, session, metric, rates, tell)
+        except TrainingError as error:
+            nothing = dict.fromkeys(session.clients, math.nan)
+            return Outcome(nothing, story={"failed": str(error)})
+        gradients = session.budget.rounds * session.budget.steps
         return Outcome(
             {client: float(each.values[0]) for client, each in judged.items()},
-            settings=settings,
+            settings={**asdict(method), "rate": rate, "gradients": gradients},
             story={"errors": {client: float(each.errors[0]) for client, each in judged.items()}},
         )
 
     def _best(
-        self, name: str, method: Method, session: Session, rates: Sequence[float], tell: Tell
-    ) -> tuple[float, Trained]:
-        """Return the rate that is best on rows held out; one with which the training fails is not."""
-        found: tuple[float, Trained] | None = None
+        self, name: str, method: Method, session: Session, metric: str, rates: Sequence[float], tell: Tell
+    ) -> tuple[float, dict[str, Evaluation]]:
+        """Return the rate that is best on rows held out, and how well its models do; where none trains, it fails."""
+        found: tuple[float, float, Trained, dict[str, Evaluation]] | None = None
         failed: TrainingError | None = None
         for rate in rates:
             budget = replace(session.budget, rate=rate)
@@ -55,9 +58,15 @@ class BaselineRun:
             except TrainingError as error:
                 failed = error
                 continue
-            if found is None or trained.held.mean() < found[1].held.mean():
-                found = rate, trained
+            lost = method.overall(session, trained.held) if method.one_for_all else float(trained.held.mean())
+            if found is None or lost < found[0]:
+                # Judged at once: what is personal to clients is that of the last training.
+                found = lost, rate, trained, trained.session.judge(trained.models, metric)
         if found is None:
             assert failed is not None
             raise failed
-        return found
+        _, rate, trained, judged = found
+        if self.again:
+            trained = refit(method, trained)
+            judged = trained.session.judge(trained.models, metric)
+        return rate, judged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,9 @@ FOLDER = "cells"
 class Cell:
     """One method with one seed: each client's value on its test rows, and what it has alone.
 
-    `alone` are the values that a client's own model has, trained in the same way, if that is known. `seconds` is how
-    long it took, `settings` what was chosen on the way, `rows` a digest of whose rows train and test, and `story` what
-    else is to be told, such as the coalitions.
+    `alone` are the values that a client's own model has, trained in the same way, if that is not `local`. `seconds` is
+    how long it took, `settings` what was chosen on the way, `rows` a digest of whose rows train and test, and `story`
+    what else is to be told, such as the coalitions.
     """
 
     method: str
@@ -34,12 +35,35 @@ class Cell:
 
     def to_json(self) -> str:
         """Return the cell as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1, allow_nan=True) + "\n"
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cell as plain values; what is not a number is nothing."""
+        told: dict[str, Any] = plain(asdict(self))
+        return told
 
     @classmethod
     def from_json(cls, text: str) -> Cell:
         """Return the cell that was written as JSON."""
-        return cls(**json.loads(text))
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Cell:
+        """Return the cell from plain values."""
+        values, alone = (
+            {client: math.nan if value is None else float(value) for client, value in told[name].items()}
+            for name in ("values", "alone")
+        )
+        return cls(**{**told, "values": values, "alone": alone})
+
+
+def plain(value: Any) -> Any:
+    """Return values as JSON has them: what is not a number, or infinite, as nothing."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +118,7 @@ class Cells:
             return None
         try:
             return Cell.from_json(read_text(path))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise FormatError(f"{path}: this is no cell of a table; remove it, and it is made again") from None
 
     def _path(self, method: str, seed: int) -> Path:

@@ -31,10 +31,10 @@ class Prepared(nn.Module):
         numbers = (images.to(torch.float32) - _MIDDLE) / _SPREAD
         if self.training:
             size = numbers.shape[-1]
-            down, right = torch.randint(0, 2 * _PADDING + 1, (2,)).tolist()
+            down, right = torch.randint(0, 2 * _PADDING + 1, (2,), device=numbers.device).tolist()
             padded = functional.pad(numbers, (_PADDING,) * 4)
             numbers = padded[:, :, down : down + size, right : right + size]
-            mirrored = torch.rand(len(numbers), 1, 1, 1) < 0.5
+            mirrored = torch.rand(len(numbers), 1, 1, 1, device=numbers.device) < 0.5
             numbers = torch.where(mirrored, numbers.flip(3), numbers)
         return numbers.contiguous(memory_format=torch.channels_last)
 
@@ -81,12 +81,12 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Mod
     study = Study(
         "target", model="module", metric="accuracy", steps=steps, fine_tune=front["fine_tune"], seed=seed
     )  # fmt: skip
-    return ModuleTask.of(
-        tuple(members),
-        study,
-        training,
-        BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"]),
-        budget=Budget(settings["rounds"], settings["steps"], checks=settings["checks"]),
+    return ModuleTask(
+        members=tuple(members),
+        study=study,
+        training=training,
         batch=settings["batch"],
+        budget=Budget(settings["rounds"], settings["steps"], checks=settings["checks"]),
+        baselines=BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"]),
         rows=digest.hexdigest(),
     )

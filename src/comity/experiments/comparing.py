@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from comity.baselines import Budget
 from comity.client import Client
@@ -20,9 +19,6 @@ from comity.federation import InProcess
 from comity.files import write_text
 from comity.learn import agree_on
 from comity.study import Study
-
-if TYPE_CHECKING:
-    pass
 
 TABLE, TABLE_JSON = "table.md", "table.json"
 
@@ -49,6 +45,8 @@ class Comparison:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be {least} or more")
         if not self.rates:
             raise InputError("there is no rate to train at; give one or more")
+        for rate in self.rates:
+            replace(self.budget, rate=rate)  # which checks it
 
     def job(self, clients: tuple[Client, ...], study: Study) -> Job:
         """Return the job on some clients."""
@@ -56,7 +54,9 @@ class Comparison:
 
         def draw(seed: int) -> TableTask:
             divided = divide(clients, study.target, self.parts, seed)
-            return TableTask(divided, replace(study, seed=seed), self.budget, BaselineRun(self.rates))
+            # Models that take long are not trained again, neither baselines' nor ours.
+            baselines = BaselineRun(self.rates, again=study.model == "linear")
+            return TableTask(divided, replace(study, seed=seed), self.budget, baselines)
 
         return Job(ordered, tuple(range(study.seed, study.seed + self.seeds)), draw)
 
@@ -75,8 +75,8 @@ class Compared:
 
     def to_json(self) -> str:
         """Return the table and the cells as JSON."""
-        told = {"metric": self.metric, "table": to_dict(self.lines), "cells": [asdict(cell) for cell in self.cells]}
-        return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+        told = {"metric": self.metric, "table": to_dict(self.lines), "cells": [cell.to_dict() for cell in self.cells]}
+        return json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def compare(

@@ -17,9 +17,9 @@ EXPERIMENTS = ("synthetic", "adult", "cifar10", "eicu")
 class Experiment:
     """One table of the paper: its `methods`, how many `seeds`, the `settings` of each, and the paper's values.
 
-    `paper` has for a method the mean and the spread of each column, a client or ``mean``; `scale` turns the `metric`
-    into the paper's units. Seeds are numbered from the `first` on. An `upright` table has a row for each column. What
-    methods gain over the one to `compare_with` is told with an interval.
+    `paper` has for a method the mean of each column, a client or ``mean``, and the spread if it is told; `scale` turns
+    the `metric` into the paper's units. Seeds are numbered from the `first` on. An `upright` table has a row for each
+    column. What methods gain over the one to `compare_with` is told with an interval.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Experiment:
     methods: tuple[str, ...]
     seeds: int
     settings: dict[str, Any]
-    paper: dict[str, dict[str, tuple[float, float]]]
+    paper: dict[str, dict[str, tuple[float, ...]]]
     columns: tuple[str, ...]
     scale: float = 1.0
     decimals: int = 1
@@ -44,7 +44,7 @@ class Experiment:
         """Return one of the experiments; a quick one has fewer seeds and shorter trainings.
 
         >>> Experiment.load("adult").methods
-        ('afl', 'q-ffl', 'local', 'spo', 'ce')
+        ('afl', 'q-ffl', 'local', 'spo', 'ce', 'spo-folds', 'ce-folds')
         """
         if name not in EXPERIMENTS:
             raise InputError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
@@ -60,7 +60,7 @@ class Experiment:
     def from_dict(cls, told: dict[str, Any]) -> Experiment:
         """Return an experiment from plain values."""
         paper = {
-            method: {column: (float(mean), float(spread)) for column, (mean, spread) in columns.items()}
+            method: {column: tuple(map(float, values)) for column, values in columns.items()}
             for method, columns in told["paper"].items()
         }
         lists = {key: tuple(told[key]) for key in _LISTS}

@@ -8,16 +8,17 @@ from typing import Any
 
 from torch import nn
 
-from comity.baselines import Session
+from comity.baselines import Budget, Session
 from comity.baselines.session import personal_pattern
 from comity.client.examples import DatasetClient
 from comity.experiments.baseline_run import BaselineRun
-from comity.experiments.ours import OURS, outcome_of
+from comity.experiments.ours import OURS, Ours, outcome_of
 from comity.experiments.running import Outcome, Tell
 from comity.federation import InProcess
 from comity.fronts.hypernetwork import Training
 from comity.learn import Learned
 from comity.learn_networks import Setup, learn_networks
+from comity.questions import Evaluation
 from comity.solving_modules import setup_of
 from comity.study import Study
 
@@ -30,34 +31,36 @@ class ModuleTask:
     is a digest of the examples.
     """
 
-    federation: InProcess
-    module: nn.Module
+    members: tuple[DatasetClient, ...]
     study: Study
     training: Training
     batch: int
-    session: Session
+    budget: Budget
     baselines: BaselineRun
     rows: str
-    _kept: list[Learned] = field(default_factory=list, init=False, repr=False)
-
-    @classmethod
-    def of(
-        cls, members: tuple[DatasetClient, ...], study: Study, training: Training, baselines: BaselineRun, **other: Any
-    ) -> ModuleTask:
-        """Return the task of some clients, who all have the same module."""
-        budget, batch, rows = other["budget"], other["batch"], other["rows"]
-        federation, module = InProcess(members), members[0].module
-        setup = setup_of(federation, study, module, batch=batch, training=training)
-        session = Session(federation, module, replace(setup.recipe, judged=False), setup.rows, budget)
-        return cls(federation, module, study, training, batch, session, baselines, rows)
+    _kept: list[Ours] = field(default_factory=list, init=False, repr=False)
 
     def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method."""
         if method not in OURS:
-            return self.baselines.run(method, self.session, self._setup.metric, before, tell)
+            return self.baselines.run(method, self._session, self._setup.metric, before, tell)
         if not self._kept:
-            self._kept.append(learn_networks(self.federation, self.study, self._setup, tell))
-        return outcome_of(self._kept[0], self._kept[0].evaluations, OURS[method])
+            self._kept.append(Ours.timed(lambda: self._learned(tell)))
+        return outcome_of(self._kept[0], OURS[method], self.study.fine_tune)
+
+    @cached_property
+    def federation(self) -> InProcess:
+        """The clients."""
+        return InProcess(self.members)
+
+    @property
+    def module(self) -> nn.Module:
+        """The module, which all clients have."""
+        return self.members[0].module
+
+    def _learned(self, tell: Tell) -> tuple[Learned, dict[str, Evaluation]]:
+        learned = learn_networks(self.federation, self.study, self._setup, tell)
+        return learned, learned.evaluations
 
     @cached_property
     def _setup(self) -> Setup:
@@ -66,3 +69,8 @@ class ModuleTask:
             self.federation, self.study, self.module, personal=head, batch=self.batch, training=self.training
         )
         return replace(setup, recipe=replace(setup.recipe, judged=False))
+
+    @cached_property
+    def _session(self) -> Session:
+        recipe = replace(self._setup.recipe, personal=None)
+        return Session(self.federation, self.module, recipe, self._setup.rows, self.budget)

@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +92,15 @@ class Reproduced:
         paper = experiment.paper.get(line.method, {}).get(column)
         if paper is None:
             return [ours, "–", "–"]
-        return [ours, f"{paper[0]:.{places}f} ± {paper[1]:.{places}f}", f"{scale * mean - paper[0]:+.{places}f}"]
+        told = f"{paper[0]:.{places}f}" + (f" ± {paper[1]:.{places}f}" if len(paper) > 1 else "")
+        return [ours, told, f"{scale * mean - paper[0]:+.{places}f}"]
 
     @classmethod
     def from_json(cls, text: str) -> Reproduced:
         """Return what was written as JSON."""
         told = json.loads(text)
         experiment = Experiment.from_dict(told["experiment"])
-        cells = tuple(Cell(**each) for each in told["cells"])
+        cells = tuple(Cell.from_dict(each) for each in told["cells"])
         return cls(experiment, cells, summarise(cells, experiment.metric))
 
     def to_markdown(self, level: int = 1) -> str:
@@ -118,9 +120,9 @@ class Reproduced:
             "version": __version__,
             "python": platform.python_version(),
             "table": to_dict(self.lines),
-            "cells": [asdict(cell) for cell in self.cells],
+            "cells": [cell.to_dict() for cell in self.cells],
         }
-        return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
     def remarks(self) -> list[str]:
         """Return what is to be known about the table, and what coalitions were found, with which seeds."""
@@ -128,7 +130,7 @@ class Reproduced:
         for cell in self.cells:
             for key, coalitions in cell.story.items():
                 side, _, what = key.rpartition(" ")
-                if what != "coalitions" or cell.method == "spo":
+                if what != "coalitions" or cell.method.startswith("spo"):
                     continue
                 together = "; ".join("{" + ", ".join(each) + "}" for each in sorted(coalitions))
                 verdict = cell.story.get(f"{side} verdict".strip())
@@ -162,13 +164,20 @@ def reproduce(
     experiment: Experiment, directory: str | Path | None, out: str | Path, tell: Tell | None = None
 ) -> Reproduced:
     """Run an experiment, keeping every cell in `out`: said again, it goes on where it stopped."""
-    job: dict[str, Any] = {"experiment": experiment.name, "settings": experiment.settings, "quick": experiment.quick}
-    cells = Cells.open(out, job)
 
+    @lru_cache(maxsize=1)
     def draw(seed: int) -> Task:
         return TASKS[experiment.name](experiment, directory, seed)
 
     seeds = tuple(range(experiment.first, experiment.first + experiment.seeds))
+    job: dict[str, Any] = {
+        "experiment": experiment.name,
+        "settings": experiment.settings,
+        "quick": experiment.quick,
+        "rows": draw(seeds[0]).rows,
+        "version": __version__,
+    }
+    cells = Cells.open(out, job)
     Job(experiment.methods, seeds, draw).run(cells, tell or (lambda stage, done, of: None))
     filled = cells.every(Experiment.load(experiment.name).methods)
     found = Reproduced(experiment, filled, summarise(filled, experiment.metric))

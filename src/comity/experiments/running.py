@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from comity.errors import InputError
 from comity.experiments.cells import Cell, Cells
 
 Tell = Callable[[str, int, int], None]
@@ -14,12 +15,17 @@ Tell = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a method attained: each client's value, what it has alone if not as with `local`, and what else to tell."""
+    """What a method attained: each client's value, and what else to tell.
+
+    `alone` is what clients have by themselves, if that is not what they have with `local`; `seconds` how long it took,
+    if that was not now.
+    """
 
     values: dict[str, float]
-    alone: dict[str, float] | None = None
+    alone: dict[str, float] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     story: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
 
 
 class Task(Protocol):
@@ -43,25 +49,27 @@ class Job:
 
     def run(self, cells: Cells, tell: Tell) -> None:
         """Fill all cells that are still empty."""
-        of = len(self.methods) * len(self.seeds)
-        wanted = [(method, seed) for method in self.methods for seed in self.seeds]
-        found = {at: cell for at in wanted if (cell := cells.load(*at)) is not None}
-        for seed in self.seeds:
-            task: Task | None = None
+        for number, seed in enumerate(self.seeds):
+            left = [method for method in self.methods if cells.load(method, seed) is None]
+            task = self.draw(seed) if left else None
             for method in self.methods:
-                if (method, seed) in found:
+                kept = cells.load(method, seed)
+                if task is None:
                     continue
-                task = task or self.draw(seed)
-                first = cells.load(method, self.seeds[0])
-                tell(f"{method}, seed {seed}", len(found), of)
-                began = time.perf_counter()
-                outcome = task.run(method, first.settings if first else {}, tell)
-                taken = time.perf_counter() - began
-                local = cells.load("local", seed)
-                own = outcome.values if method == "local" else local.values if local else {}
-                alone = outcome.alone or own
-                cell = Cell(
-                    method, seed, outcome.values, alone, taken, task.rows, outcome.settings, outcome.story
-                )  # fmt: skip
-                cells.save(cell)
-                found[method, seed] = cell
+                if kept is not None and kept.rows != task.rows:
+                    raise InputError(
+                        f"{cells.directory}: what is kept of {method!r} with seed {seed} is of other rows; give "
+                        "another directory"
+                    )
+                if kept is None:
+                    tell(f"{method}, seed {seed}", number, len(self.seeds))
+                    cells.save(self._filled(task, method, seed, cells, tell))
+
+    def _filled(self, task: Task, method: str, seed: int, cells: Cells, tell: Tell) -> Cell:
+        first = cells.load(method, self.seeds[0])
+        began = time.perf_counter()
+        outcome = task.run(method, first.settings if first else {}, tell)
+        seconds = time.perf_counter() - began if outcome.seconds is None else outcome.seconds
+        return Cell(
+            method, seed, outcome.values, outcome.alone, seconds, task.rows, outcome.settings, outcome.story
+        )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from comity.experiments.cells import Cell
+from comity.experiments.cells import Cell, plain
 from comity.metrics import METRICS
 
 HEADS = ("method", "mean", "spread", "worst client", "as well as alone", "seeds", "time")
@@ -40,7 +40,7 @@ class Line:
     def cells(self) -> list[str]:
         """Return the line as text."""
         return [
-            self.method, f"{self.mean:.4f}", f"{self.spread:.4f}" if self.seeds > 1 else "–", f"{self.worst:.4f}",
+            self.method, _text(self.mean), f"{self.spread:.4f}" if self.seeds > 1 else "–", _text(self.worst),
             "–" if np.isnan(self.as_well) else f"{100 * self.as_well:.0f} %", str(self.seeds), f"{self.seconds:.1f} s",
         ]  # fmt: skip
 
@@ -54,14 +54,17 @@ def summarise(cells: Iterable[Cell], metric: str) -> tuple[Line, ...]:
     >>> round(line.mean, 3), round(line.worst, 3), line.as_well
     (0.625, 0.5, 1.0)
     """
-    return tuple(_line(method, list(each), metric) for method, each in groupby(cells, key=lambda cell: cell.method))
+    listed = list(cells)
+    local = {cell.seed: cell.values for cell in listed if cell.method == "local"}
+    return tuple(_line(name, list(each), local, metric) for name, each in groupby(listed, key=lambda cell: cell.method))
 
 
-def _line(method: str, cells: list[Cell], metric: str) -> Line:
+def _line(method: str, cells: list[Cell], local: dict[int, dict[str, float]], metric: str) -> Line:
     sign = 1.0 if METRICS[metric].more_is_better else -1.0
     clients = list(cells[0].values)
     values = np.array([[cell.values[client] for client in clients] for cell in cells])
-    alone = np.array([[cell.alone.get(client, np.nan) for client in clients] for cell in cells])
+    known_alone = [cell.alone or local.get(cell.seed, {}) for cell in cells]
+    alone = np.array([[each.get(client, np.nan) for client in clients] for each in known_alone])
     known = ~np.isnan(values)
     means = np.array([_mean(each) for each in values])
     worst = np.array([sign * np.min(sign * each[here]) for each, here in zip(values, known, strict=True) if here.any()])
@@ -69,7 +72,7 @@ def _line(method: str, cells: list[Cell], metric: str) -> Line:
     return Line(
         method=method,
         mean=_mean(means),
-        spread=float(means.std(ddof=1)) if len(cells) > 1 else 0.0,
+        spread=_spread(means),
         worst=_mean(worst),
         as_well=_mean(np.where(np.isnan(values + alone), np.nan, as_well)),
         seeds=len(cells),
@@ -97,6 +100,10 @@ def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int) -> tu
     error = np.sqrt(gains.var(ddof=1) * (1 / gains.size + 1 / (parts - 1)))
     reach = float(stats.t.ppf(0.975, gains.size - 1) * error)
     return float(gains.mean()) - reach, float(gains.mean()) + reach
+
+
+def _text(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.4f}"
 
 
 def _mean(values: Floats) -> float:
@@ -128,4 +135,4 @@ def to_markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def to_dict(lines: Iterable[Line]) -> list[dict[str, Any]]:
     """Return the lines as plain values."""
-    return [asdict(line) for line in lines]
+    return [plain(asdict(line)) for line in lines]

@@ -57,13 +57,15 @@ class SyntheticTask:
     def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method on both sides."""
         values: dict[str, float] = {}
+        alone: dict[str, float] = {}
         story: dict[str, Any] = {}
         for side, drawn in self.sides.items():
             tell(f"{method}, {side}", 0, 1)
             found = WAYS[method](self, drawn) if method in WAYS else self._by_us(side, method, tell)
             values |= {f"{side} {client}": error for client, error in found.values.items()}
+            alone |= {f"{side} {client}": error for client, error in found.alone.items()}
             story |= {f"{side} {key}": each for key, each in found.story.items()}
-        return Outcome(values, alone=values if method == "paper" else None, story=story)
+        return Outcome(values, alone, story=story)
 
     def _by_us(self, side: str, method: str, tell: Tell) -> Outcome:
         if side not in self._ours:
@@ -71,7 +73,10 @@ class SyntheticTask:
             self._ours[side] = TableTask(members(self.sides[side]), study, Budget(), BaselineRun((0.1,)))
         found = self._ours[side].run(method, {}, tell)
         noise = self.sides[side].noise
-        return Outcome({client: value**2 + noise**2 for client, value in found.values.items()}, story=found.story)
+        values, alone = (
+            {client: value**2 + noise**2 for client, value in each.items()} for each in (found.values, found.alone)
+        )
+        return Outcome(values, alone, story=found.story)
 
 
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> SyntheticTask:
@@ -102,8 +107,14 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
         schema=agreement.schema.to_json(), depth=0, loss="squared", judged=False, batch=512, seed=task.seed
     )  # fmt: skip
     training = Training(
-        kind="linear", steps=task.settings["steps"], rate=1e-2, per_step=4, rays=Rays(sparse=0.0), checks=1
-    )  # fmt: skip
+        kind="linear",
+        steps=task.settings["steps"],
+        rate=1e-2,
+        per_step=4,
+        rays=Rays(sparse=0.0),
+        checks=1,
+        seed=task.seed,
+    )
     front = train(federation, recipe, torch.zeros(_DIM + 1), training)
     rule = ClipRule(floor=_FLOOR, threshold=task.settings["threshold"], steps=_STEPS, rate=_RATE * variance)
     clients = len(federation.clients)
@@ -127,6 +138,7 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     )
     return Outcome(
         {client: float(each.values[0]) ** 2 + drawn.noise**2 for client, each in answers.items()},
+        by_every_subset(task, drawn).alone,
         story={
             "coalitions": [sorted(each) for each in decision.equilibrium.coalitions],
             "edges": [list(edge) for edge in decision.graph.edges()],
@@ -142,10 +154,10 @@ def by_every_subset(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     squares = [(x.T @ x, x.T @ y) for x, y in drawn.rows]
     errors: dict[frozenset[int], Floats] = {}
     for size in range(1, len(names) + 1):
-        for members in combinations(everybody, size):
-            gram, cross = (sum(squares[member][part] for member in members) for part in range(2))
+        for subset in combinations(everybody, size):
+            gram, cross = (sum(squares[member][part] for member in subset) for part in range(2))
             predictions = tests.to_numpy() @ np.linalg.solve(gram, cross)
-            errors[frozenset(members)] = np.array([drawn.true_loss(i, tests, predictions) for i in everybody])
+            errors[frozenset(subset)] = np.array([drawn.true_loss(i, tests, predictions) for i in everybody])
 
     def best(client: str, remaining: frozenset[str]) -> list[str]:
         own = names.index(client)
@@ -155,11 +167,12 @@ def by_every_subset(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     found = find_equilibrium(names, best)
     values = {}
     for own, client in enumerate(names):
-        members_ = frozenset(names.index(each) for each in best(client, found.coalition_of(client)))
-        values[client] = float(errors[members_][own])
+        chosen = frozenset(names.index(each) for each in best(client, found.coalition_of(client)))
+        values[client] = float(errors[chosen][own])
     wishes = {client: best(client, frozenset(names)) for client in names}
     return Outcome(
         values,
+        {client: float(errors[frozenset([own])][own]) for own, client in enumerate(names)},
         story={
             "coalitions": [sorted(each) for each in found.coalitions],
             "edges": [[giver, taker] for taker, givers in wishes.items() for giver in givers if giver != taker],

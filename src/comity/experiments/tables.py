@@ -15,7 +15,7 @@ from comity.baselines import METHODS, Budget, Session
 from comity.client import Client
 from comity.errors import InputError
 from comity.experiments.baseline_run import BaselineRun
-from comity.experiments.ours import OURS, outcome_of
+from comity.experiments.ours import OURS, Ours, outcome_of
 from comity.experiments.running import Outcome, Tell
 from comity.federation import InProcess
 from comity.learn import Learned, learn
@@ -28,6 +28,7 @@ from comity.study import Study
 EVERY = (*METHODS, *OURS)
 _LEAST_TO_TEST = 5
 _MOST_CLASSES = 20
+_RAYS = 4  # a step of the front: as many gradients of a client, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,9 @@ class TableTask:
     """Clients with rows to train with and rows to test with; `study` says what is predicted, and with what models.
 
     Linear models of ours are exact, those of baselines are trained by gradients; perceptrons are trained by gradients
-    all. What baselines hold out to choose by is among the rows from which ours draw their folds. `notes` go with what
-    is found.
+    all, and our front takes as many of a client as a baseline does, and the models alone as many again. What baselines
+    hold out to choose by is among the rows from which our linear models draw their folds. `notes` go with what is
+    found.
     """
 
     clients: tuple[Client, ...]
@@ -44,7 +46,7 @@ class TableTask:
     budget: Budget
     baselines: BaselineRun
     notes: tuple[str, ...] = ()
-    _kept: list[tuple[Learned, dict[str, Evaluation]]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[Ours] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def rows(self) -> str:
@@ -76,15 +78,17 @@ class TableTask:
         return Session(self._federation, module, recipe, setup.rows, self.budget)
 
     def _ours(self, kind: int, tell: Tell) -> Outcome:
-        if not self._kept:
-            self._kept.append(self._solved(tell))  # one search gives both the coalitions' models and the best
-        return outcome_of(*self._kept[0], kind)
+        if not self._kept:  # one search gives both the coalitions' models and the best
+            self._kept.append(Ours.timed(lambda: self._solved(tell)))
+        return outcome_of(self._kept[0], kind, self.study.fine_tune)
 
     def _solved(self, tell: Tell) -> tuple[Learned, dict[str, Evaluation]]:
         """Return what we learn, and how well the models alone, in the coalition and at best do on test rows."""
         federation, study = self._federation, self.study
         if study.model != "linear":
-            learned = learn_networks(federation, study, self._setup, tell)
+            spent = self.budget.rounds * self.budget.steps
+            training = replace(self._setup.training, steps=max(1, spent // _RAYS), per_step=_RAYS, steps_alone=spent)
+            learned = learn_networks(federation, study, replace(self._setup, training=training), tell)
             return learned, learned.evaluations
         learned = learn(federation, study, tell)
         schema = learned.schema.to_json()
@@ -128,6 +132,8 @@ def _divided(client: Client, target: str, parts: int, seed: int) -> Client:
             f"{_LEAST_TO_TEST * parts}; leave it out (--without)"
         )
     codes, values = pd.factorize(frame[target])
-    strata = codes.astype(np.float64) if len(values) <= _MOST_CLASSES else np.zeros(len(frame))
-    tests = assign_folds(strata, parts, seed, client.name) == 0
+    by_class = len(values) <= _MOST_CLASSES
+    tests = assign_folds(codes * float(by_class), parts, seed, client.name) == 0
+    if by_class:  # a class with fewer rows than parts is to be learned first of all
+        tests &= np.bincount(codes[codes >= 0], minlength=len(values))[codes] >= parts
     return replace(client, rows=frame[~tests], test=frame[tests], log=[])

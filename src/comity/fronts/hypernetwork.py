@@ -41,8 +41,8 @@ class Training:
     `per_step` rays are drawn a step; `rate` falls along a cosine over the `steps`. In `checks` of them, evenly, the
     losses on rows held out are looked at, on `check_rays` that are drawn once, and the best parameters kept; after
     `patience` checks without progress the training ends (0: never). With `local_steps`, clients take so many steps by
-    themselves, at `local_rate`. Models that a client trains alone begin at `rate_alone`, and those that it tunes
-    further at a tenth of it.
+    themselves, at `local_rate`. Models that a client trains alone begin at `rate_alone` and take `steps_alone` (0:
+    as many as the front), and those that it tunes further begin at a tenth of it.
     """
 
     kind: Parametrisation = "residual"
@@ -60,6 +60,7 @@ class Training:
     local_steps: int = 0
     local_rate: float = 1e-3
     rate_alone: float = 1e-2
+    steps_alone: int = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -73,7 +74,7 @@ class Training:
         for name in ("per_step", "steps", "checks"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("patience", "local_steps", "check_rays"):
+        for name in ("patience", "local_steps", "check_rays", "steps_alone"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         for name in ("rate", "local_rate", "rate_alone"):

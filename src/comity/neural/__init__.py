@@ -1,6 +1,6 @@
 """Neural networks at the clients (extra ``neural``): what is trained, on which rows, and how a search goes there.
 
-Only this package and `comity.fronts.hypernetwork` import torch.
+It needs torch, as does whoever imports it; nothing that is loaded with `import comity` does.
 """
 
 from comity.neural.hypernetworks import PARAMETRISATIONS, Hypernetwork

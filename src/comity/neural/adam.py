@@ -35,7 +35,7 @@ class Adam:
         moved = parameters.clone()
         adam(
             [moved],
-            [gradient],
+            [gradient.contiguous()],  # the fused one takes another order for this
             [self.mean],
             [self.square],
             [],

@@ -6,6 +6,7 @@ import json
 
 import torch
 
+from comity.errors import InputError
 from comity.judgement import judged
 from comity.metrics import METRICS
 from comity.neural.learner import DEVICE, Learner
@@ -15,6 +16,8 @@ from comity.questions import Evaluation, JudgeModels
 def judge_models(learner: Learner, question: JudgeModels) -> Evaluation:
     """Answer how well models (M, D) do, and what they gain over the first."""
     rows = learner.judging
+    if not rows.size:
+        raise InputError(f"client {learner.owner!r} has no rows to judge with; keep some, or give rows to test with")
     target = learner.described.as_given(learner.targets[rows].double().cpu().numpy())
     models = torch.as_tensor(question.parameters, dtype=learner.dtype, device=DEVICE)
     predictions = [

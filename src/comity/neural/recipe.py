@@ -39,6 +39,9 @@ class Recipe:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
 
+        if not self.held and self.folds != 1:
+            raise InputError(f"with {self.folds} folds, rows are held out in turn; they cannot all train")
+
     @property
     def networks(self) -> int:
         """How many hypernetworks are trained: one for each fold, and one on all rows that do not judge."""

@@ -52,7 +52,10 @@ def test_settings_are_chosen_with_the_first_seed_and_local_says_what_clients_hav
     cells = Cells.open(tmp_path / "job", {})
     job([]).run(cells, quiet)
     assert cells.load("fedavg", 4).settings["rate"] == 3.25
-    assert cells.load("fedavg", 4).alone == cells.load("local", 4).values
+    _, fedavg = summarise(cells.every(("local", "fedavg")), "auc")
+    assert fedavg.as_well == 1.0
+    (unknown,) = summarise(cells.every(("fedavg",)), "auc")
+    assert unknown.as_well != unknown.as_well, "without local nobody knows"
     assert cells.load("fedavg", 4).rows == "rows of 4"
 
 
@@ -77,6 +80,31 @@ def test_a_spoilt_cell_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "job" / "cells" / "local-0.json").write_text(text)
     with pytest.raises(ComityError, match=r"local-0\.json: this is no cell"):
         cells.load("local", 0)
+
+
+def test_cells_of_other_rows_are_refused(tmp_path: Path) -> None:
+    cells = Cells.open(tmp_path / "job", {})
+    job([]).run(cells, quiet)
+    (tmp_path / "job" / "cells" / "fedavg-4.json").unlink()
+
+    def draw(seed: int) -> Counting:
+        made = Counting(seed, [])
+        made.rows = "of another table"
+        return made
+
+    with pytest.raises(ComityError, match="'local' with seed 4 is of other rows"):
+        Job(("local", "fedavg"), (3, 4), draw).run(cells, quiet)
+
+
+def test_what_is_not_a_number_is_nothing_in_json_and_comes_back(tmp_path: Path) -> None:
+    cells = Cells.open(tmp_path / "job", {})
+    cells.save(Cell("local", 0, {"a": float("nan"), "b": 0.5}, {}, 1.0, "", story={"errors": {"a": float("inf")}}))
+    text = (tmp_path / "job" / "cells" / "local-0.json").read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    values = cells.load("local", 0).values
+    assert values["a"] != values["a"]
+    assert values["b"] == 0.5
 
 
 def test_a_summary_has_means_worst_and_shares() -> None:

@@ -76,3 +76,43 @@ def test_a_client_with_too_few_rows_is_named() -> None:
         divide([Client("a", pd.DataFrame({"x": range(9), "y": range(9)}))], "y", 4, 0)
     with pytest.raises(ComityError, match="client 'a' has no column 'z'"):
         divide([Client("a", pd.DataFrame({"x": range(40), "y": range(40)}))], "z", 4, 0)
+
+
+def test_heads_go_with_the_rate_that_was_chosen() -> None:
+    """What is personal to clients is that of the last training; a rate tried after the best one must not matter."""
+    divided = divide(clients(numbers(rows=60)), "effect", 4, 0)
+    study, budget = Study("effect", judges=2), Budget(rounds=10, steps=5)
+    for method in ("fedper", "lg-fedavg", "pfedhn-pc"):
+        for again in (False, True):
+            values = []
+            for rates in ((0.05,), (0.05, 1e-5)):
+                made = TableTask(divided, study, budget, BaselineRun(rates, again))
+                found = made.run(method, {}, quiet)
+                assert found.settings["rate"] == 0.05
+                values.append(found.values)
+            assert values[0] == values[1], method
+
+
+def test_a_method_that_does_not_train_says_why_and_the_others_go_on() -> None:
+    made = task(numbers(rows=60), "effect")
+    wild = TableTask(made.clients, made.study, BUDGET, BaselineRun((1e9,)))
+    failed = wild.run("local", {}, quiet)
+    assert all(np.isnan(value) for value in failed.values.values())
+    assert "take a lower rate" in failed.story["failed"]
+    one_is_enough = TableTask(made.clients, made.study, BUDGET, BaselineRun((1e9, 0.05)))
+    assert one_is_enough.run("local", {}, quiet).settings["rate"] == 0.05
+
+
+def test_a_class_with_few_rows_is_learned_before_it_is_tested() -> None:
+    frame = pd.DataFrame({"x": range(40), "y": ["a"] * 20 + ["b"] * 18 + ["c"] * 2})
+    for seed in range(10):
+        (divided,) = divide([Client("one", frame)], "y", 4, seed)
+        assert set(divided.rows["y"]) == {"a", "b", "c"}
+        assert set(divided.test["y"]) == {"a", "b"}
+
+
+def test_ours_say_how_many_gradients_they_took_and_both_have_the_same_time() -> None:
+    made = task(classes(rows=60), "cured", model="mlp", width=4)
+    ce, spo = (made.run(method, {}, quiet) for method in ("ce", "spo"))
+    assert spo.settings == {"gradients": 16, "of the front": 8, "alone": 8, "tuned": 0}
+    assert ce.seconds == spo.seconds > 0
