@@ -85,7 +85,7 @@ def learn_networks(
     clients, recipe = federation.clients, setup.recipe
     told = recipe.to_json()
     with threadpool_limits(1):
-        trained = train(Trainer(federation, recipe, setup.training, len(setup.base)), setup.base, say, checkpoint)
+        trained = train(Trainer(federation, recipe, setup.training, len(setup.base)), setup, say, checkpoint)
         say("training alone", 0, 1)
         steps = setup.training.steps_alone or setup.training.steps
         alone = federation.ask(TrainAlone(told, "alone", setup.sent, steps, setup.training.rate_alone))
@@ -103,17 +103,17 @@ def learn_networks(
         decision = decide(searching, clients)
         say("measuring for the proof", 0, 1)
         game, certificate = prove(searching, decision)
-        models = np.stack([[alone[client].parameters for client in clients]] * 3)
-        heads = [["alone", "alone", "alone"] for _ in clients]
+        own = np.stack([alone[client].parameters for client in clients])
+        models, heads = own[None].repeat(3, axis=0), [["alone"] * 3 for _ in clients]
         for kind, points in ((1, decision.coalition), (2, decision.best)):
             shared = points.weights.sum(axis=1) > np.diag(points.weights)
             shares = points.weights * counts
-            models[kind][shared] = trained.models(shares / shares.sum(axis=1, keepdims=True))[shared]
+            begin = trained.models_of_all(shares / shares.sum(axis=1, keepdims=True))
+            models[kind][shared] = begin[-1][shared]
             for place in np.flatnonzero(shared).tolist():
                 heads[place][kind] = KINDS[kind]
             if study.fine_tune and shared.any():
                 say("tuning", kind - 1, 2)
-                begin = trained.models_of_all(shares / shares.sum(axis=1, keepdims=True))
                 rate = _TO_TUNE * setup.training.rate_alone
                 tuned = _tuned(federation, told, KINDS[kind], begin, shared, study.fine_tune, rate)
                 models[kind][shared] = tuned[shared]
@@ -165,9 +165,10 @@ def _tuned(
     return tuned
 
 
-def train(trainer: Trainer, base: torch.Tensor, say: Tell, checkpoint: Checkpoint | None = None) -> HypernetworkFront:
+def train(trainer: Trainer, setup: Setup, say: Tell, checkpoint: Checkpoint | None = None) -> HypernetworkFront:
     """Train a front, from a checkpoint if there is one, keeping it at every check."""
-    state: State = trainer.begin(base)
+    state: State = trainer.begin(setup.base)
+    state.origin += str(setup.rows)  # a training that was kept is not gone on with when rows were added or taken
     if checkpoint is not None:
         state = checkpoint.load(trainer, state)
     hear = partial(_hear, say)
