@@ -45,6 +45,7 @@ class Checkpoint:
         arrays = {name: getattr(state, name).contiguous() for name in _ARRAYS}
         arrays |= {"mean": state.adam.mean.contiguous(), "square": state.adam.square.contiguous()}
         told = {
+            "traffic": asdict(trainer.federation.traffic),
             "of": _fingerprint(trainer, state),
             "step": state.step,
             "adam_steps": state.adam.steps,
@@ -84,6 +85,8 @@ class Checkpoint:
             state.step, state.best_step = told["step"], told["best_step"]
             state.best_loss = float.fromhex(told["best_loss"])
             state.checks = [(step, float.fromhex(loss)) for step, loss in told["checks"]]
+            for name, count in told["traffic"].items():  # what was asked before it was interrupted counts, too
+                setattr(trainer.federation.traffic, name, int(count))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{self.file}: this is no training that was kept ({error})") from None
         return state

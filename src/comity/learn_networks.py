@@ -199,5 +199,5 @@ def _few_to_choose_by(held: dict[str, int]) -> Iterator[str]:
         others = f" and {len(few) - 1} more have" if len(few) > 1 else " has"
         yield (
             f"client {few[0]!r}{others} fewer than {_FEW_TO_CHOOSE_BY} rows to choose collaborators by; with "
-            "folds=5 all its rows choose, in five trainings"
+            "five folds (--folds 5) all its rows choose, in five trainings"
         )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from comity.experiments.page import page
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<language>\w*) ?(?P<file>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -68,3 +70,8 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_the_page_of_reproduced_tables_is_made_of_the_saved_results() -> None:
+    """If it fails, `make page` was forgotten."""
+    assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == page(ROOT / "docs" / "results")

@@ -71,6 +71,17 @@ class DatasetClient:
         self.log.append(Given(kind, rows, pack(given).size))
         return given
 
+    def personal_state(self, model: str = "coalition") -> dict[str, Tensor]:
+        """Return the parameters that never left this client, by their names, as they were trained last.
+
+        `model` is ``alone``, ``coalition`` or ``best``; with what `Result.state_of` has, they make the whole model.
+        """
+        personal = [learner for learner in self._learners.values() if learner.functional.personal]
+        if not personal:
+            raise InputError(f"client {self.name!r} has trained no model with personal parameters")
+        learner = personal[-1]
+        return learner.functional.state_of_personal(learner.personal.of(model)[-1])
+
     def _pairs(self, dataset: Any) -> tuple[Tensor, Tensor]:
         inputs, targets = _stacked(self.name, dataset)
         return inputs, _fitting(self.name, targets, self.loss)

@@ -86,16 +86,16 @@ class Cells:
         place = Path(directory)
         told = json.dumps(job, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         if (place / JOB).exists():
-            if differs := _difference(read_text(place / JOB), told, str(place / JOB)):
+            begun = any((place / FOLDER).glob("*.json"))
+            if (differs := _difference(read_text(place / JOB), told, str(place / JOB))) and begun:
                 raise InputError(
                     f"{place}: another job was begun there ({differs} differs); give another directory, or say the "
                     "same again to go on with it"
                 )
-        else:
-            if place.exists() and any(place.iterdir()):
-                raise InputError(f"{place}: there is something else in it; give another directory")
-            (place / FOLDER).mkdir(parents=True, exist_ok=True)
-            write_text(place / JOB, told)
+        elif place.exists() and any(place.iterdir()):
+            raise InputError(f"{place}: there is something else in it; give another directory")
+        (place / FOLDER).mkdir(parents=True, exist_ok=True)
+        write_text(place / JOB, told)
         return cls(place)
 
     def load(self, method: str, seed: int) -> Cell | None:
@@ -131,4 +131,14 @@ def _difference(there: str, told: str, name: str) -> str:
         one, other = json.loads(there), json.loads(told)
     except ValueError:
         raise FormatError(f"{name}: this does not say what job was begun; give another directory") from None
-    return next((key for key in sorted({*one, *other}) if one.get(key) != other.get(key)), "")
+    return _first(one, other)
+
+
+def _first(one: Any, other: Any) -> str:
+    """Return the first of the settings that differ, also inside of tables."""
+    for key in sorted({*one, *other}):
+        here, there = one.get(key), other.get(key)
+        if here != there:
+            inside = isinstance(here, dict) and isinstance(there, dict)
+            return _first(here, there) if inside else str(key)
+    return ""

@@ -90,8 +90,9 @@ def compare(
     told = asdict(comparison)
     del told["methods"], told["seeds"]  # more of either may be asked for later
     cells = Cells.open(out, {"study": asdict(study), "comparison": told, "rows": digest(members)})
-    comparison.job(members, study).run(cells, tell or (lambda stage, done, of: None))
-    filled = cells.every(EVERY)
+    job = comparison.job(members, study)
+    job.run(cells, tell or (lambda stage, done, of: None))
+    filled = tuple(cell for cell in cells.every(job.methods) if cell.seed in job.seeds)
     compared = Compared(metric, filled, summarise(filled, metric))
     write_text(Path(out) / TABLE, compared.to_markdown())
     write_text(Path(out) / TABLE_JSON, compared.to_json())

@@ -21,9 +21,8 @@ def draw_figures(cells: Sequence[Cell], out: str | Path, tell: Tell) -> tuple[Pa
 
     These are in a directory of their own in `out`, named by method and seed, and by the side of a table with two.
     """
-    told = [
-        (cell, side) for cell in cells if not cell.method.startswith("spo") for side in _sides(cell)
-    ]  # spo has those of ce
+    decisions = [cell for cell in cells if not cell.method.startswith(("spo", "alone"))]  # these have those of ce
+    told = [(cell, side) for cell in decisions for side in _sides(cell)]
     made: list[Path] = []
     for number, (cell, side) in enumerate(told):
         name = "-".join(filter(None, [side, cell.method, str(cell.seed)]))

@@ -1,4 +1,4 @@
-"""Our own models among the methods: those of the coalitions, and each client's best."""
+"""Our own models among the methods: those that clients train alone, those of the coalitions, and each one's best."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from comity.experiments.running import Outcome
 from comity.learn import Learned
 from comity.questions import Evaluation
 
-OURS = {"ce": 1, "spo": 2}  # which of the models alone, in the coalition and at best
+OURS = {"alone": 0, "ce": 1, "spo": 2}  # which of the models alone, in the coalition and at best
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,7 +93,7 @@ class Reproduced:
         if paper is None:
             return [ours, "–", "–"]
         told = f"{paper[0]:.{places}f}" + (f" ± {paper[1]:.{places}f}" if len(paper) > 1 else "")
-        return [ours, told, f"{scale * mean - paper[0]:+.{places}f}"]
+        return [ours, told, f"{round(scale * mean - paper[0], places) + 0.0:+.{places}f}"]
 
     @classmethod
     def from_json(cls, text: str) -> Reproduced:
@@ -130,7 +130,7 @@ class Reproduced:
         for cell in self.cells:
             for key, coalitions in cell.story.items():
                 side, _, what = key.rpartition(" ")
-                if what != "coalitions" or cell.method.startswith("spo"):
+                if what != "coalitions" or cell.method.startswith(("spo", "alone")):
                     continue
                 together = "; ".join("{" + ", ".join(each) + "}" for each in sorted(coalitions))
                 verdict = cell.story.get(f"{side} verdict".strip())
@@ -148,7 +148,11 @@ class Reproduced:
         told = []
         for line in self.lines:
             each = [cell for cell in self.cells if cell.method == line.method]
-            if line.method == experiment.compare_with or [c.seed for c in each] != [c.seed for c in base]:
+            if (
+                len(base) < 2
+                or line.method == experiment.compare_with
+                or [c.seed for c in each] != [c.seed for c in base]
+            ):
                 continue
             low, high = gain_interval(each, base, experiment.settings["parts"])
             sure = "beyond chance" if low > 0 or high < 0 else "which chance can do"

@@ -134,5 +134,5 @@ def to_markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def to_dict(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """Return the lines as plain values."""
-    return [plain(asdict(line)) for line in lines]
+    """Return the lines as plain values; one seed has no spread."""
+    return [plain({**asdict(line), **({"spread": None} if line.seeds < 2 else {})}) for line in lines]

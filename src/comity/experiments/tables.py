@@ -114,6 +114,8 @@ def digest(clients: Sequence[Client]) -> str:
 def divide(clients: Sequence[Client], target: str, parts: int, seed: int) -> tuple[Client, ...]:
     """Return clients of whose rows one part in `parts` is to test with; rows of each class are divided evenly.
 
+    Whoever divides them has all rows, so that clients answer about the few they have to test with.
+
     >>> frame = pd.DataFrame({"x": range(24), "y": [0, 1] * 12})
     >>> divided, = divide([Client("a", frame)], "y", parts=4, seed=0)
     >>> len(divided.rows), len(divided.test), int(divided.test["y"].sum())
@@ -129,11 +131,12 @@ def _divided(client: Client, target: str, parts: int, seed: int) -> Client:
     if len(frame) < _LEAST_TO_TEST * parts:
         raise InputError(
             f"client {client.name!r} has {len(frame)} rows; to test with one part in {parts} it takes "
-            f"{_LEAST_TO_TEST * parts}; leave it out (--without)"
+            f"{_LEAST_TO_TEST * parts}; take fewer parts, or leave it out (--without)"
         )
     codes, values = pd.factorize(frame[target])
     by_class = len(values) <= _MOST_CLASSES
     tests = assign_folds(codes * float(by_class), parts, seed, client.name) == 0
     if by_class:  # a class with fewer rows than parts is to be learned first of all
         tests &= np.bincount(codes[codes >= 0], minlength=len(values))[codes] >= parts
-    return replace(client, rows=frame[~tests], test=frame[tests], log=[])
+    policy = replace(client.policy, least_rows=min(client.policy.least_rows, _LEAST_TO_TEST))
+    return replace(client, rows=frame[~tests], test=frame[tests], policy=policy, log=[])

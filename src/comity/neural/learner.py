@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import vmap
 
 from comity.errors import InputError
@@ -179,16 +179,19 @@ class Learner:
     def _of_each(self, function: Callable[..., Tensor], *arrays: Tensor) -> Tensor:
         """Return what a function says of each of M models, all at once or one by one, whichever is faster.
 
-        Convolutions with weights of several models take two to three times as long at once as one by one.
+        Convolutions with weights of several models take two to three times as long at once as one by one, and recurrent
+        layers cannot be had at once.
         """
-        if len(arrays[0]) == 1 or self._convolves:
+        if len(arrays[0]) == 1 or self._one_by_one:
             return torch.stack([function(*each) for each in zip(*arrays, strict=True)])
         values: Tensor = vmap(function, randomness="different", chunk_size=_chunk(arrays[0]))(*arrays)
         return values
 
     @cached_property
-    def _convolves(self) -> bool:
-        return any(parameter.dim() > _OF_MATRICES for parameter in self.functional.module.parameters())
+    def _one_by_one(self) -> bool:
+        module = self.functional.module
+        recurs = any(isinstance(part, nn.RNNBase) for part in module.modules())
+        return recurs or any(parameter.dim() > _OF_MATRICES for parameter in module.parameters())
 
     @cached_property
     def _eligible(self) -> Places:

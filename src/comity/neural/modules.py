@@ -84,6 +84,10 @@ class Functional:
         state = self._unflattened(self.generated, flat)
         return state | self._unflattened(self.personal, own) if own.numel() else state
 
+    def state_of_personal(self, own: Tensor) -> dict[str, Tensor]:
+        """Return personal parameters by name."""
+        return self._unflattened(self.personal, own)
+
     @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
         return {name: parameter.shape for name, parameter in self.module.named_parameters()}

@@ -61,7 +61,8 @@ def test_settings_are_chosen_with_the_first_seed_and_local_says_what_clients_hav
 
 def test_another_job_is_refused_by_the_setting_that_differs(tmp_path: Path) -> None:
     Cells.open(tmp_path / "job", {"rounds": 3, "steps": 1})
-    Cells.open(tmp_path / "job", {"steps": 1, "rounds": 3})
+    Cells.open(tmp_path / "job", {"rounds": 5, "steps": 1})  # nothing was done yet
+    Cells.open(tmp_path / "job", {"steps": 1, "rounds": 3}).save(Cell("local", 0, {}, {}, 0.0, ""))
     with pytest.raises(ComityError, match="rounds differs"):
         Cells.open(tmp_path / "job", {"rounds": 4, "steps": 1})
     (tmp_path / "other").mkdir()

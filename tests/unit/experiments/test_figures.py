@@ -11,10 +11,8 @@ from comity.core import BenefitGraph, MissingDependencyError
 from comity.datasets.paper import figure_1
 from comity.drawing import FIGURES
 from comity.equilibrium import find_equilibrium
-from comity.experiments.cells import Cell, Cells
-from comity.experiments.experiment import Experiment
+from comity.experiments.cells import Cell
 from comity.experiments.figures import decided, draw_figures
-from comity.experiments.synthetic import SIDES
 
 
 def cell(method: str, side: str = "") -> Cell:
@@ -64,29 +62,16 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
     )
 
 
-@pytest.fixture
-def begun(tmp_path: Path) -> Path:
-    """A directory in which all is done but the figures."""
-    experiment = Experiment.load("synthetic", quick=True)
-    place = tmp_path / "out"
-    job = {"experiment": experiment.name, "settings": experiment.settings, "quick": True}
-    alone = [[str(number)] for number in range(6)]
-    story = {f"{side} {what}": each for side in SIDES for what, each in (("edges", []), ("coalitions", alone))}
-    values = dict.fromkeys(experiment.columns, 0.5)
-    Cells.open(place, job).save(Cell("subsets", experiment.first, values, values, 1.0, "…", story=story))
-    return place
-
-
 def command(place: Path) -> Result:
     words = ["synthetic", "--quick", "--methods", "subsets", "--seeds", "1", "--figures", "--out", str(place)]
     return CliRunner().invoke(reproduce, words, standalone_mode=False)
 
 
-def test_the_command_draws(begun: Path) -> None:
-    done = command(begun)
+def test_the_command_draws(tmp_path: Path) -> None:
+    done = command(tmp_path / "out")
     assert done.exception is None
-    assert f"6 figures in {begun}/figures" in done.stdout
-    assert len(list((begun / "figures").iterdir())) == 6
+    assert f"6 figures in {tmp_path}/out/figures" in done.stdout
+    assert len(list((tmp_path / "out" / "figures").iterdir())) == 6
 
 
 def test_the_command_says_first_that_matplotlib_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from comity.experiments.experiment import EXPERIMENTS, Experiment
 from comity.experiments.reproducing import TASKS, Reproduced, reproduce
 
 
-def small(seed: int = 0, train: int = 20, test: int = 8) -> cifar10.Cifar10:
+def small(seed: int = 0, train: int = 24, test: int = 24) -> cifar10.Cifar10:
     """Return images whose class shows in their brightness."""
     rng = np.random.default_rng(seed)
 

@@ -36,7 +36,7 @@ def test_every_method_says_something_of_every_client(make, target: str) -> None:
         found = made.run(method, {}, quiet)
         assert list(found.values) == [client.name for client in made.clients]
         assert all(np.isfinite(value) for value in found.values.values()), method
-    assert set(EVERY) == {*METHODS, "spo", "ce"}
+    assert set(EVERY) == {*METHODS, "alone", "spo", "ce"}
 
 
 def test_perceptrons_are_compared_too() -> None:
