@@ -56,7 +56,7 @@ def test_every_client_is_tested_on_its_own_classes(images: None) -> None:
         assert len(train) == 2
 
 
-def test_images_are_moved_and_mirrored_in_training_only() -> None:
+def test_images_are_mirrored_in_training_only() -> None:
     prepared = experiment.Prepared()
     image = torch.randint(0, 255, (4, 3, 32, 32), dtype=torch.uint8)
     prepared.eval()
