@@ -23,7 +23,7 @@ def test_all_methods_on_a_table(comity: Run, tmp_path: Path) -> None:
     done = comity(*COMPARE, "--seeds", "1", "--out", "compared")
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "compared" / "table.json").read_text())
-    assert len(told["table"]) == 15
+    assert len(told["table"]) == 16
     assert {cell["rows"] for cell in told["cells"]} == {told["cells"][0]["rows"]}, "all have the same rows"
     for line in told["table"]:
         assert line["method"] in done.stdout
@@ -90,7 +90,7 @@ def test_a_directory_with_another_job_is_refused(comity: Run, tmp_path: Path) ->
     classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
     few = ("--methods", "local", "--out", "compared")
     assert comity(*COMPARE, *few).returncode == 0
-    assert "comparison differs" in comity(*COMPARE, *few, "--rounds", "7").stderr
+    assert "rounds differs" in comity(*COMPARE, *few, "--rounds", "7").stderr
     classes(rows=70).to_csv(tmp_path / "table.csv", index=False)
     assert "rows differs" in comity(*COMPARE, *few).stderr
 
