@@ -8,6 +8,7 @@ from torch import nn
 import comity
 from comity import learn_networks
 from comity.fronts.hypernetwork import HypernetworkFront, Training
+from comity.neural.rays import Rays
 
 
 def examples(seed: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -32,7 +33,7 @@ def test_weights_become_shares_by_rows_unless_they_are_of_clients(
     torch.manual_seed(0)
     result = comity.solve(
         {"a": examples(0, 48), "b": examples(1, 120)}, model=nn.Linear(16, 1), loss="squared", weights=weights,
-        training=Training(steps=100), confidence=0, folds=3,
+        training=Training(steps=100, rays=Rays(sparse=0.5)), confidence=0, folds=3,
     )  # fmt: skip
     for kind in ("coalition", "best"):
         taken = result.weights[kind]

@@ -20,9 +20,7 @@ def test_models_are_those_of_the_network_that_was_trained_on_most_rows() -> None
 
 
 def test_the_front_is_that_of_the_best_check() -> None:
-    linear = Linear.drawn(
-        3, seed=3, dim=40
-    )  # few rows for so many features: the last parameters are no longer the best
+    linear = Linear.drawn(3, seed=3, dim=40)  # few rows for so many features: the last parameters are not the best
     trainer = Trainer(linear.federation, linear.recipe, Training(steps=60), linear.size)
     state = trainer.begin(torch.zeros(linear.size))
     met = {state.step: state.parameters.clone() for state in trainer.go_on(state)}
@@ -40,7 +38,7 @@ def test_what_clients_count_in_a_step_sums_to_one_for_each_network(folds: int, m
     ask = type(linear.federation).ask
 
     def listen(federation: object, question: object, *rest: object) -> object:
-        asked.extend(question.values() if isinstance(question, dict) else ())
+        asked.extend(each for each in question.values() if isinstance(each, Gradients))
         return ask(federation, question, *rest)
 
     monkeypatch.setattr(type(linear.federation), "ask", listen)
