@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show the first few
 _MOST_PLACES = 6
 _FEW = 10
+_HARDLY = 0.005  # of a weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,15 @@ def _standings(result: Result) -> Section:
     )
 
 
+def _share(weight: float) -> str:
+    """Write a weight; one that is hardly there is not nothing.
+
+    >>> _share(0.25), _share(1e-6), _share(0.0)
+    ('0.25', '<0.01', '0.00')
+    """
+    return "<0.01" if 0 < weight < _HARDLY else f"{weight:.2f}"
+
+
 def _weights(result: Result) -> Section:
     """Return what each client's model in its coalition is made of."""
     per = "a row of" if result.study.weights == "sample" else "all rows of"
@@ -145,7 +155,7 @@ def _weights(result: Result) -> Section:
     for client in result.clients:
         weights = result.weights_of(client)
         own = weights.pop(client, 0.0)
-        others = tuple(f"{other} {weight:.2f}" for other, weight in weights.items())
+        others = tuple(f"{other} {_share(weight)}" for other, weight in weights.items())
         rows.append((client, f"{own:.2f}", others or ("nobody: it trains alone",)))
     columns = ("client", "itself", "collaborators")
     return Section(f"Collaborators in the coalition, with the weight of {per} each", columns, tuple(rows), ("itself",))

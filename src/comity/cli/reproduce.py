@@ -21,7 +21,9 @@ Examples:
 @click.option("--download", is_flag=True, help="Fetch the data into DIR first, from where they are published.")
 @click.option("--seeds", type=int, metavar="N", help="How many times; unless told, as often as the experiment has it.")
 @click.option("--methods", metavar="NAMES", help="Some of the methods, with commas between; unless told, all.")
-@click.option("--out", type=click.Path(), metavar="DIR", help="Where results are kept (reproduced/NAME).")
+@click.option(
+    "--out", type=click.Path(), metavar="DIR", help="Where results are kept (reproduced/NAME, or NAME-quick)."
+)
 @click.option("--quick", is_flag=True, help="A quick look: fewer seeds, shorter trainings.")
 @click.option("--figures", is_flag=True, help="Also draw the benefit graph, its components and the coalitions.")
 def reproduce(
