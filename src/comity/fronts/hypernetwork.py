@@ -124,7 +124,7 @@ class State:
     def begin(cls, parameters: Tensor) -> State:
         """Return the state before the first step; `origin` tells by a digest what it began as."""
         origin = hashlib.sha256(parameters.numpy().tobytes()).hexdigest()
-        return cls(parameters, Adam.begin(parameters), parameters, origin=origin)
+        return cls(parameters, Adam.begin(parameters), parameters.clone(), origin=origin)
 
     def stalled(self, patience: int) -> bool:
         """Tell whether there was no progress for so many checks (0: that is never told)."""
@@ -169,7 +169,7 @@ class Trainer:
         while state.step < settings.steps and not state.stalled(settings.patience):
             gradient, loss = self._averaged(state) if settings.local_steps else self._exact(state)
             rate = cosine(settings.rate, state.step, settings.steps)
-            state.parameters = state.adam.step(state.parameters, gradient, rate)
+            state.adam.move(state.parameters, gradient, rate)
             state.step += 1
             if tell is not None:
                 tell(state.step, settings.steps, loss)

@@ -33,8 +33,13 @@ class Adam:
     def step(self, parameters: Tensor, gradient: Tensor, rate: float) -> Tensor:
         """Return parameters a step further down a gradient."""
         moved = parameters.clone()
+        self.move(moved, gradient, rate)
+        return moved
+
+    def move(self, parameters: Tensor, gradient: Tensor, rate: float) -> None:
+        """Move parameters a step down a gradient, where they are: a copy of millions costs as much as the step."""
         adam(
-            [moved],
+            [parameters],
             [gradient.contiguous()],  # the fused one takes another order for this
             [self.mean],
             [self.square],
@@ -50,7 +55,6 @@ class Adam:
             maximize=False,
         )
         self.steps += 1
-        return moved
 
 
 def cosine(rate: float, step: int, steps: int) -> float:
