@@ -84,8 +84,8 @@ def steps(clients: int, kind: Parametrisation) -> None:
         plain.append(time.process_time() - began)
         for trainer, state, taken in zip(trainers, states, ours, strict=True):
             began = time.process_time()
-            gradient, _ = trainer._exact(state)
-            state.adam.move(state.parameters, gradient, trainer.settings.rate)
+            gradients, _ = trainer._exact(state)
+            state.adam.move(state.parameters, gradients, trainer.settings.rate)
             state.step += 1
             taken.append(time.process_time() - began)
     means = [1e3 * np.mean(each) for each in (plain, *ours)]

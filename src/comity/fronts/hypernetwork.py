@@ -12,7 +12,7 @@ for c drawn at random: one training serves every client's search and every face 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -167,9 +167,9 @@ class Trainer:
         if not state.step and not state.checks:
             self._check(state, back_to=0)
         while state.step < settings.steps and not state.stalled(settings.patience):
-            gradient, loss = self._averaged(state) if settings.local_steps else self._exact(state)
+            gradients, loss = self._averaged(state) if settings.local_steps else self._exact(state)
             rate = cosine(settings.rate, state.step, settings.steps)
-            state.adam.move(state.parameters, gradient, rate)
+            state.adam.move(state.parameters, gradients, rate)
             state.step += 1
             if tell is not None:
                 tell(state.step, settings.steps, loss)
@@ -183,14 +183,14 @@ class Trainer:
             self._ask_held(state.best, self._fixed_rays()[:1], state.step + 1, state.best_step)
         return HypernetworkFront(self.network, state.best.numpy(), state.best_step, tuple(state.checks))
 
-    def _exact(self, state: State) -> tuple[Tensor, float]:
-        """Return the gradient (K, P) of the objective, and its value."""
+    def _exact(self, state: State) -> tuple[Sequence[Tensor], float]:
+        """Return the gradients (K, …) of the objective by the hypernetwork's parts, and its value."""
         settings, network = self.settings, self.network
         clients = self.federation.clients
         rays = settings.rays.draw(len(clients), settings.per_step, settings.seed, state.step)
-        at = state.parameters.detach().requires_grad_()
-        models = network(at, torch.as_tensor(rays, dtype=at.dtype))
-        count = len(at)
+        parts = [part.requires_grad_() for part in network.parts(state.parameters.detach())]
+        models = network.of_parts(parts, torch.as_tensor(rays, dtype=parts[0].dtype))
+        count = len(models)
         sent = models.detach().numpy()
         asked, places = {}, {}
         for number, client in enumerate(clients):
@@ -216,10 +216,9 @@ class Trainer:
         coefficients = self._coefficients(rays, losses, slopes, places)
         pull = torch.zeros_like(models)
         for number, here in places.items():
-            share = torch.as_tensor(coefficients[:, here, number], dtype=at.dtype) / settings.per_step
+            share = torch.as_tensor(coefficients[:, here, number], dtype=models.dtype) / settings.per_step
             pull[:, here] += share[..., None] * slopes[number]
-        (gradient,) = torch.autograd.grad(models, at, pull)
-        return gradient, float((losses * rays).sum(axis=2).mean())
+        return torch.autograd.grad(models, parts, pull), float((losses * rays).sum(axis=2).mean())
 
     def _coefficients(
         self, rays: Floats, losses: Floats, slopes: dict[int, Tensor], places: dict[int, np.ndarray]
@@ -238,8 +237,8 @@ class Trainer:
                 found[network, ray, here] = scalariser.coefficients(rays[ray, here], losses[network, ray, here], gram)
         return found
 
-    def _averaged(self, state: State) -> tuple[Tensor, float]:
-        """Return the mean way (K, P) that clients went by themselves, in units of a step, and the objective."""
+    def _averaged(self, state: State) -> tuple[Sequence[Tensor], float]:
+        """Return the mean way (K, P) that clients went themselves, in units of a step (one part), and the objective."""
         settings = self.settings
         clients = self.federation.clients
         steps = range(state.step * settings.local_steps, (state.step + 1) * settings.local_steps)
@@ -264,7 +263,7 @@ class Trainer:
                 self._check_finite(client, state.step, answers[client].losses, answers[client].change)
                 total = total + torch.as_tensor(answers[client].change)
                 objective += float((answers[client].losses * rays[:, None, :, own]).mean(axis=(0, 1)).sum())
-        return total / (len(clients) * settings.local_steps), objective / rays.shape[1]
+        return [total / (len(clients) * settings.local_steps)], objective / rays.shape[1]
 
     def _check(self, state: State, back_to: int = -1) -> None:
         """Look at what clients lose on rows held out, and keep the parameters if that is the least so far.

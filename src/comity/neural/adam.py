@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,18 +34,33 @@ class Adam:
     def step(self, parameters: Tensor, gradient: Tensor, rate: float) -> Tensor:
         """Return parameters a step further down a gradient."""
         moved = parameters.clone()
-        self.move(moved, gradient, rate)
+        # The fused one takes a gradient in another order for one in this.
+        self._descend([moved], [gradient.contiguous()], [self.mean], [self.square], rate)
         return moved
 
-    def move(self, parameters: Tensor, gradient: Tensor, rate: float) -> None:
-        """Move parameters a step down a gradient, where they are: a copy of millions costs as much as the step."""
+    def move(self, parameters: Tensor, gradients: Sequence[Tensor], rate: float) -> None:
+        """Move parameters (K, P) a step down, where they are; each gradient (K, …) is of the next of their parts.
+
+        With millions of parameters, a copy of them, or of their gradients side by side, costs as much as the step.
+        """
+        sizes = [gradient[0].numel() for gradient in gradients]
+
+        def pieces(whole: Tensor) -> list[Tensor]:
+            return [piece for row in whole for piece in row.split(sizes)]
+
+        slopes = [gradient[row].reshape(-1) for row in range(len(parameters)) for gradient in gradients]
+        self._descend(pieces(parameters), slopes, pieces(self.mean), pieces(self.square), rate)
+
+    def _descend(
+        self, parameters: list[Tensor], gradients: list[Tensor], means: list[Tensor], squares: list[Tensor], rate: float
+    ) -> None:
         adam(
-            [parameters],
-            [gradient.contiguous()],  # the fused one takes another order for this
-            [self.mean],
-            [self.square],
+            parameters,
+            gradients,
+            means,
+            squares,
             [],
-            [torch.tensor(float(self.steps), device=parameters.device)],
+            [torch.tensor(float(self.steps), device=each.device) for each in parameters],  # each is counted up
             fused=True,  # one pass over the arrays: with millions of parameters, several cost as much as a gradient
             amsgrad=False,
             beta1=_MEAN,

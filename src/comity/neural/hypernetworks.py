@@ -7,7 +7,7 @@ array, and several of them (one for each fold) go through it at once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import prod, sqrt
 from typing import Literal, get_args
@@ -76,18 +76,19 @@ class Hypernetwork:
 
     def __call__(self, parameters: Tensor, shares: Tensor) -> Tensor:
         """Return models (K, R, size) of K hypernetworks (K, P) for shares (K, R, N), or the same for all (R, N)."""
-        parts = iter(self._split(parameters))
+        return self.of_parts(self.parts(parameters), shares)
+
+    def of_parts(self, parts: Sequence[Tensor], shares: Tensor) -> Tensor:
+        """Return the models as above, from the parts (K, …) that the parameters consist of."""
         if shares.dim() == 2:
-            shares = shares.expand(len(parameters), *shares.shape)
-        if self.kind == "mlp":
-            return self._perceptron(parts, shares)
-        base = next(parts)
-        if self.kind == "linear":
-            return base[:, None] + shares @ next(parts)
-        if self.kind == "lowrank":
-            directions = next(parts)
-            return base[:, None] + self._perceptron(parts, shares) @ directions
-        return base[:, None] + self._perceptron(parts, shares)
+            shares = shares.expand(len(parts[0]), *shares.shape)
+        return self._models(iter(parts), shares)
+
+    def parts(self, parameters: Tensor) -> list[Tensor]:
+        """Return the parts (K, …) that parameters (K, P) consist of, such as layers' weights, in their order."""
+        shapes = [shape for shape, _ in self._shapes()]
+        parts = torch.split(parameters, [prod(shape) for shape in shapes], dim=1)
+        return [part.reshape(len(parameters), *shape) for shape, part in zip(shapes, parts, strict=True)]
 
     def to_json(self) -> str:
         """Return the hypernetwork, without its parameters, as JSON."""
@@ -97,6 +98,17 @@ class Hypernetwork:
     def from_json(cls, text: str) -> Hypernetwork:
         """Return the hypernetwork that was written as JSON."""
         return cls(**json.loads(text))
+
+    def _models(self, parts: Iterator[Tensor], shares: Tensor) -> Tensor:
+        if self.kind == "mlp":
+            return self._perceptron(parts, shares)
+        base = next(parts)
+        if self.kind == "linear":
+            return base[:, None] + shares @ next(parts)
+        if self.kind == "lowrank":
+            directions = next(parts)
+            return base[:, None] + self._perceptron(parts, shares) @ directions
+        return base[:, None] + self._perceptron(parts, shares)
 
     def _perceptron(self, parts: Iterator[Tensor], shares: Tensor) -> Tensor:
         inside = shares
@@ -122,8 +134,3 @@ class Hypernetwork:
         if self.kind == "lowrank":
             before.append(((self.rank, self.size), 1 / sqrt(self.rank)))
         return before + hidden
-
-    def _split(self, parameters: Tensor) -> list[Tensor]:
-        shapes = [shape for shape, _ in self._shapes()]
-        parts = torch.split(parameters, [prod(shape) for shape in shapes], dim=1)
-        return [part.reshape(len(parameters), *shape) for shape, part in zip(shapes, parts, strict=True)]
