@@ -3,6 +3,8 @@
 Every message says what was given, what was expected and what to do about it; the command line prints it as it is.
 """
 
+from collections.abc import Mapping
+
 
 class ComityError(Exception):
     """Any error that comity raises on purpose."""
@@ -34,6 +36,22 @@ class MissingDependencyError(ComityError, ImportError):
 
 class RefusedError(ComityError):
     """A client refuses a question: its policy forbids it."""
+
+
+class AnswerError(ComityError):
+    """A client's answer is not what was asked for: of another record or shape, not a number, or in another's name."""
+
+    def __init__(self, client: str, reason: str) -> None:
+        super().__init__(f"client {client!r} cannot be understood: {reason}")
+        self.client, self.reason = client, reason
+
+
+class DepartedError(ComityError):
+    """Clients do not answer any more, or not in a way that can be understood; `reasons` says of each why."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"client {client!r} is gone: {why}" for client, why in reasons.items()))
+        self.reasons = dict(reasons)
 
 
 class TrainingError(ComityError, ArithmeticError):

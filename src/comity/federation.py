@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, final
 
+from comity.checks import check_answer
 from comity.core import check_names, unknown_client
 from comity.questions import Packed, pack, unpack
 
@@ -60,7 +61,10 @@ class Federation(ABC):
         self.traffic.rounds += 1
         self.traffic.sent += sum(each.size for each in packed.values())
         self.traffic.received += sum(each.size for each in answers.values())
-        return {name: unpack(answers[name]) for name in asked}
+        given = {name: unpack(answers[name]) for name in asked}
+        for name, answer in given.items():
+            check_answer(name, asked[name], answer)
+        return given
 
 
 @final

@@ -1,0 +1,115 @@
+"""A federation over Flower's Grid: questions are carried to sites and answers back, whatever happens to a site.
+
+A site may be late, die and come back, or send what cannot be understood. It is waited for, and asked again, within
+stated times; after that it is gone (`DepartedError`), and whoever runs the job goes on with the others. What a policy
+forbids is refused, which ends the job: that is for people to talk about.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+from flwr.app import RecordDict
+from flwr.serverapp import Grid
+
+from comity.checks import check_answer
+from comity.errors import AnswerError, InputError, RefusedError
+from comity.federation import Federation
+from comity.flower.meeting import Meeting
+from comity.flower.messages import ASK, from_content, to_content, told_in
+from comity.flower.roster import Patience, Roster, Say
+from comity.flower.rounds import Round
+from comity.journal import Journal, digest
+from comity.questions import Packed, unpack
+
+_FEWEST = 2  # clients
+
+
+@final
+@dataclass(frozen=True)
+class OverFlower(Federation):
+    """Clients behind a Grid; `nodes` says which node each is. Answers are kept in a `journal`, if there is one."""
+
+    grid: Grid
+    roster: Roster
+    nodes: dict[str, int]
+    patience: Patience = field(default_factory=Patience)
+    journal: Journal | None = None
+    say: Say = print
+
+    @classmethod
+    def join(
+        cls,
+        grid: Grid,
+        roster: Roster,
+        patience: Patience | None = None,
+        journal: Journal | None = None,
+        say: Say = print,
+    ) -> OverFlower:
+        """Wait until all clients of the roster are there, or the grace period is over, and return who is.
+
+        At least two must be; who is not is told.
+        """
+        waiting = patience or Patience()
+        met = Meeting(grid, roster, waiting, say)
+        end = time.monotonic() + waiting.grace
+        while len(met.nodes) < len(roster.clients) and time.monotonic() < end:
+            met.greet()
+            time.sleep(waiting.poll)
+        missing = [name for name in roster.clients if name not in met.nodes]
+        if len(met.nodes) < _FEWEST:
+            raise InputError(
+                f"after {waiting.grace:g} seconds there are {len(met.nodes)} of {len(roster.clients)} clients, and it "
+                f"takes two; missing: {', '.join(map(repr, missing))}. Are their nodes running?"
+            )
+        for name in missing:
+            say(f"client {name!r} is not there after {waiting.grace:g} seconds; going on without it")
+        nodes = {name: met.nodes[name] for name in roster.clients if name in met.nodes}
+        return cls(grid, roster, nodes, waiting, journal, say)
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The names of the clients."""
+        return tuple(self.nodes)
+
+    def without(self, gone: Collection[str]) -> OverFlower:
+        """Return the federation of those who remain."""
+        nodes = {name: node for name, node in self.nodes.items() if name not in gone}
+        if len(nodes) < _FEWEST:
+            raise InputError(f"without {', '.join(map(repr, gone))} there are not two clients left")
+        left = OverFlower(self.grid, self.roster, nodes, self.patience, self.journal, self.say)
+        traffic = self.traffic
+        left.traffic.rounds, left.traffic.sent, left.traffic.received = traffic.rounds, traffic.sent, traffic.received
+        return left
+
+    def send(self, kind: str, contents: Mapping[str, RecordDict]) -> dict[str, RecordDict]:
+        """Send each client something, and return what each replies; nobody is waited for beyond the patience."""
+        return Round(self, kind, contents, lambda client, content: content).finish()
+
+    def _carry(self, questions: Mapping[str, Packed]) -> Mapping[str, Packed]:
+        known: dict[str, Packed] = {}
+        for client, question in questions.items():
+            kept = None if self.journal is None else self.journal.find(client, question)
+            if kept is not None:
+                known[client] = kept
+        asked = {client: question for client, question in questions.items() if client not in known}
+
+        def understood(client: str, content: RecordDict) -> Packed:
+            told = told_in(content)
+            if "refused" in told:
+                raise RefusedError(str(told["refused"]))
+            if told.get("client") != client:
+                raise AnswerError(client, f"its answer is in the name of {told.get('client')!r}")
+            if told.get("question") != digest(asked[client]):
+                raise AnswerError(client, "it answers another question")
+            answer = from_content(content)
+            check_answer(client, unpack(asked[client]), unpack(answer))
+            if self.journal is not None:
+                self.journal.keep(client, asked[client], answer)
+            return answer
+
+        contents = {client: to_content(question, client=client) for client, question in asked.items()}
+        return known | Round(self, ASK, contents, understood).finish()

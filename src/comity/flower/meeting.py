@@ -1,0 +1,63 @@
+"""The first exchange: nodes have random numbers, and say which client each is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flwr.app import Message
+from flwr.serverapp import Grid
+
+from comity.errors import ComityError, FormatError, InputError, RefusedError
+from comity.flower.messages import HELLO, saying, told_in
+from comity.flower.roster import Patience, Roster, Say
+
+
+@dataclass(eq=False)
+class Meeting:
+    """Who is there: every node is asked once for its name, and believed if its key is the one of that name."""
+
+    grid: Grid
+    roster: Roster
+    patience: Patience
+    say: Say
+    nodes: dict[str, int] = field(default_factory=dict)
+    _asked: dict[str, int] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+
+    def greet(self) -> None:
+        """Ask new nodes for their names, and hear those that answer."""
+        infos = {info.node_id: info for info in self.grid.get_nodes()}
+        fresh = [node for node in infos if node not in self.seen]
+        self.seen.update(fresh)
+        messages = [
+            Message(saying(), node, HELLO, ttl=self.patience.answer + self.patience.grace, group_id="hello")
+            for node in fresh
+        ]
+        if messages:
+            self._asked.update(zip(self.grid.push_messages(messages), fresh, strict=True))
+        if not self._asked:
+            return
+        for reply in list(self.grid.pull_messages(list(self._asked))):
+            node = self._asked.pop(reply.metadata.reply_to_message_id)
+            try:
+                self._hear(node, reply, infos[node].public_key if node in infos else b"")
+            except (ComityError, KeyError) as error:
+                self.say(f"a node is not taken for a client: {error}")
+                self.seen.discard(node)  # it may be mended
+
+    def _hear(self, node: int, reply: Message, key: bytes) -> None:
+        if reply.has_error():
+            raise FormatError(f"it cannot say its name ({reply.error.reason})")
+        told = told_in(reply.content)
+        name = str(told.get("client"))
+        if "refused" in told:
+            raise RefusedError(str(told["refused"]))
+        if name not in self.roster.clients:
+            raise InputError(f"it says that it is {name!r}, who is not expected")
+        if self.roster.keys and self.roster.keys.get(name) != key:
+            raise InputError(f"it says that it is {name!r}, and does not have the key of {name!r}")
+        if self.nodes.get(name, node) != node and not self.roster.keys:
+            online = {info.node_id for info in self.grid.get_nodes()}
+            if self.nodes[name] in online:
+                raise InputError(f"it says that it is {name!r}, as another does who is there")
+        self.nodes[name] = node

@@ -1,0 +1,32 @@
+"""Who is expected in a federation, and how long anybody is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from comity.errors import InputError
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited, in seconds: for an answer, then for a site to come back; `poll` is between looks."""
+
+    answer: float = 600.0
+    grace: float = 300.0
+    poll: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("answer", "grace", "poll"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"the time {name!r} is {getattr(self, name)}; it must be a positive number of seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The clients that are expected, and the public key of each, where keys are used: none can speak for another."""
+
+    clients: tuple[str, ...]
+    keys: Mapping[str, bytes] = field(default_factory=dict)
