@@ -48,6 +48,11 @@ class Journal:
         with writing(self._path(client, question)) as opened:
             np.savez(opened, allow_pickle=False, **{_TOLD: np.array(told)}, **arrays)
 
+    def clear(self) -> None:
+        """Forget all answers."""
+        for path in self.directory.glob("*.npz"):
+            path.unlink(missing_ok=True)
+
     def _path(self, client: str, question: Packed) -> Path:
         return self.directory / f"{digest(question, client)}.npz"
 

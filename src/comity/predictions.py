@@ -17,12 +17,13 @@ from comity.errors import InputError, UnknownClientError
 from comity.schema import CategoryColumn, Schema, list_columns
 
 if TYPE_CHECKING:
+    from comity.own import Own
     from comity.result import Result
 
 _SHOWN = 5
 
 
-def predict(result: Result, rows: pd.DataFrame, kind: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def predict(result: Result | Own, rows: pd.DataFrame, kind: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Predict rows, each with its client's model; return a frame with a row for each, and what had to be decided."""
     column = result.study.client or "client"
     names = [level_of(name) for name in rows.columns]
@@ -66,7 +67,7 @@ def predict(result: Result, rows: pd.DataFrame, kind: str) -> tuple[pd.DataFrame
     return frame, notes
 
 
-def _notes(result: Result, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:
+def _notes(result: Result | Own, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:
     """Return in words what in the new rows the models do not know."""
     schema: Schema = result.schema
     known = {column.name for column in schema.columns} | {result.study.client or "client", schema.target.name}
@@ -95,7 +96,7 @@ def _notes(result: Result, names: list[str], rows: pd.DataFrame) -> tuple[str, .
     return tuple(notes)
 
 
-def _apply(result: Result, features: NDArray[np.float64], model: NDArray[np.float64]) -> NDArray[np.float64]:
+def _apply(result: Result | Own, features: NDArray[np.float64], model: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a model predicts of encoded rows."""
     if result.study.model == "linear":
         return apply(features, result.schema.target, model)

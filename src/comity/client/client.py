@@ -66,6 +66,10 @@ class Client:
         self.log.append(Given(kind, about, pack(given).size))
         return given
 
+    def learner(self, recipe: str) -> Any:
+        """Return what trains networks by a recipe (JSON), with what it remembers from question to question."""
+        return _learner(self._rows, recipe)
+
 
 def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
     """Return the kind of a question, having checked that a client with so many rows answers it."""
@@ -94,11 +98,17 @@ def describe(rows: Rows, question: Describe) -> Description:
 
 def _by_learner(rows: Rows, kind: str, question: Any) -> Any:
     """Answer a question about networks."""
-    require("torch", "to train neural networks")
-    from comity.client.learning import learner_of
+    learner = _learner(rows, question.recipe)
     from comity.neural import answers
 
-    return answers.ANSWERS[kind](learner_of(rows, question.recipe), question)
+    return answers.ANSWERS[kind](learner, question)
+
+
+def _learner(rows: Rows, recipe: str) -> Any:
+    require("torch", "to train neural networks")
+    from comity.client.learning import learner_of
+
+    return learner_of(rows, recipe)
 
 
 ANSWERS: dict[str, Callable[[Rows, Any], Any]] = {

@@ -65,7 +65,7 @@ class DatasetClient:
         if isinstance(question, Describe):
             given: Any = self._describe()
         elif kind in ANSWERS:
-            given = ANSWERS[kind](self._learner(question.recipe), question)  # type: ignore[attr-defined]
+            given = ANSWERS[kind](self.learner(question.recipe), question)  # type: ignore[attr-defined]
         else:
             raise InputError(f"client {self.name!r} has examples and no table; it cannot answer {kind!r}")
         self.log.append(Given(kind, rows, pack(given).size))
@@ -96,7 +96,8 @@ class DatasetClient:
             summary = ColumnSummary(TARGET, "number", len(targets), 0, len(levels), levels=levels)
         return Description(len(targets), json.dumps([asdict(summary)]))
 
-    def _learner(self, recipe: str) -> Learner:
+    def learner(self, recipe: str) -> Learner:
+        """Return what trains networks by a recipe (JSON), with what it remembers from question to question."""
         if recipe not in self._learners:
             inputs, targets = self._examples
             if self._tests is not None:

@@ -39,6 +39,7 @@ class OverFlower(Federation):
     patience: Patience = field(default_factory=Patience)
     journal: Journal | None = None
     say: Say = print
+    job: str = ""
 
     @classmethod
     def join(
@@ -48,6 +49,7 @@ class OverFlower(Federation):
         patience: Patience | None = None,
         journal: Journal | None = None,
         say: Say = print,
+        job: str = "",
     ) -> OverFlower:
         """Wait until all clients of the roster are there, or the grace period is over, and return who is.
 
@@ -68,7 +70,7 @@ class OverFlower(Federation):
         for name in missing:
             say(f"client {name!r} is not there after {waiting.grace:g} seconds; going on without it")
         nodes = {name: met.nodes[name] for name in roster.clients if name in met.nodes}
-        return cls(grid, roster, nodes, waiting, journal, say)
+        return cls(grid, roster, nodes, waiting, journal, say, job)
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -80,7 +82,7 @@ class OverFlower(Federation):
         nodes = {name: node for name, node in self.nodes.items() if name not in gone}
         if len(nodes) < _FEWEST:
             raise InputError(f"without {', '.join(map(repr, gone))} there are not two clients left")
-        left = OverFlower(self.grid, self.roster, nodes, self.patience, self.journal, self.say)
+        left = OverFlower(self.grid, self.roster, nodes, self.patience, self.journal, self.say, self.job)
         traffic = self.traffic
         left.traffic.rounds, left.traffic.sent, left.traffic.received = traffic.rounds, traffic.sent, traffic.received
         return left
@@ -111,5 +113,5 @@ class OverFlower(Federation):
                 self.journal.keep(client, asked[client], answer)
             return answer
 
-        contents = {client: to_content(question, client=client) for client, question in asked.items()}
+        contents = {client: to_content(question, client=client, job=self.job) for client, question in asked.items()}
         return known | Round(self, ASK, contents, understood).finish()

@@ -1,0 +1,113 @@
+"""The client app, beside the rows: it answers questions as the site's policy allows, and takes its results.
+
+In a deployment every message comes to a new process, so what must be remembered lies in the site's directory. And a
+message may come twice, if nobody heard the answer: asked the same again in the same job, a site gives the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from flwr.app import Context, Message, RecordDict
+from flwr.clientapp import ClientApp
+
+from comity.errors import ComityError, InputError
+from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
+from comity.flower.taking import take
+from comity.journal import Journal, digest
+from comity.questions import Packed, pack, unpack
+from comity.sites import Site
+
+app = ClientApp()
+
+
+def _action(kind: str) -> str:
+    return kind.partition(".")[2]
+
+
+@app.query(_action(HELLO))
+def hello(message: Message, context: Context) -> Message:
+    """Say which client this is."""
+    return _reply(message, lambda: saying(client=site_of(context).name))
+
+
+@app.query(_action(ASK))
+def ask(message: Message, context: Context) -> Message:
+    """Answer a question."""
+    return _reply(message, lambda: _answered(site_of(context), message.content))
+
+
+@app.query(_action(TAKE))
+def receive(message: Message, context: Context) -> Message:
+    """Take what was found for this client."""
+
+    def taken() -> RecordDict:
+        site = site_of(context)
+        take(site.received_at, told_in(message.content), from_content(message.content).arrays)
+        return saying(client=site.name)
+
+    return _reply(message, taken)
+
+
+def site_of(context: Context) -> Site:
+    """Return the site of a node, whose configuration says where its file is.
+
+    In a simulation nodes have numbers only: the run's configuration has all files then, with commas between.
+    """
+    if "site" in context.node_config:
+        return Site.read(str(context.node_config["site"]))
+    if "sites" in context.run_config and "partition-id" in context.node_config:
+        files = str(context.run_config["sites"]).split(",")
+        return Site.read(files[int(context.node_config["partition-id"])])
+    raise InputError("this node does not know its site; start it with --node-config 'site=\"…/site.toml\"'")
+
+
+def _answered(site: Site, content: RecordDict) -> RecordDict:
+    told, question = told_in(content), from_content(content)
+    if told.get("client") != site.name:
+        raise InputError(f"a question for {told.get('client')!r} came to {site.name!r}")
+    given = Journal(site.state / "answered")
+    name = f"{told.get('job')} {site.name}"
+    answer = given.find(name, question)
+    if answer is None:
+        answer = _ask(site, question)
+        given.clear()
+        given.keep(name, question, answer)
+    return to_content(answer, client=site.name, question=digest(question))
+
+
+def _ask(site: Site, packed: Packed) -> Packed:
+    member, question = _member(site, site.stamp()), unpack(packed)
+    recipe = getattr(question, "recipe", None)
+    if recipe is None:
+        return pack(member.answer(question))
+    from comity.neural.memory import recall, remember
+
+    memory = site.state / f"{hashlib.sha256(recipe.encode()).hexdigest()}.safetensors"
+    learner = member.learner(recipe)
+    recall(learner, memory)
+    answer = pack(member.answer(question))
+    remember(learner, memory)
+    return answer
+
+
+@lru_cache(maxsize=16)  # in a simulation, a process has several sites
+def _member(site: Site, stamp: tuple[float, ...]) -> Any:
+    return site.member()
+
+
+def _reply(message: Message, content: Callable[[], RecordDict]) -> Message:
+    """Return the reply to a message: what a site will not do, it says why."""
+    try:
+        return Message(content(), reply_to=message)
+    except ComityError as error:
+        return Message(saying(refused=str(error)), reply_to=message)
+
+
+def files_of(directory: Path) -> str:
+    """Return the files of the sites in a directory, as the configuration of a simulated run has them."""
+    return ",".join(str(path) for path in sorted(directory.glob("*/site.toml")))

@@ -1,0 +1,149 @@
+"""The coordinator's job: meet the clients, learn, publish; and begin again among those who remain when one is gone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.serverapp import Grid
+
+from comity.errors import ComityError, DepartedError, InputError
+from comity.files import check_free, read_text, write_text
+from comity.flower.federation import OverFlower
+from comity.flower.messages import TAKE, to_content
+from comity.flower.roster import Patience, Roster, Say
+from comity.journal import Journal
+from comity.own import Own
+from comity.questions import Packed
+from comity.result import Result
+from comity.sealed import FILES
+from comity.solving import Opened, run
+from comity.study import PATHS, Study, read_study
+
+_CONFIG = ("mode", "study", "clients", "members", "out", "timeout", "grace", "poll", "sites", "job")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done: the study, the clients expected, where the result goes, and how long anybody is waited for.
+
+    `name` tells this job from others: one that was cut off and begins again in the same place has the same.
+    """
+
+    study: Study
+    roster: Roster
+    out: Path
+    patience: Patience
+    name: str
+    mode: str = "solve"
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any]) -> Job:
+        """Return the job that a run's configuration describes."""
+        for key in config:
+            if key not in _CONFIG:
+                raise InputError(f"there is no setting {key!r} of a run; there are {', '.join(_CONFIG)}")
+        for key in ("study", "clients", "out"):
+            if not config.get(key):
+                raise InputError(f"the run's configuration does not say its {key!r}")
+        mode = str(config.get("mode", "solve"))
+        if mode not in ("solve", "check"):
+            raise InputError(f"the mode is {mode!r}; it must be solve or check")
+        settings = {key: value for key, value in read_study(str(config["study"])).items() if key not in PATHS}
+        times = {"answer": config.get("timeout"), "grace": config.get("grace"), "poll": config.get("poll")}
+        out = Path(str(config["out"]))
+        return cls(
+            study=Study.from_mapping(settings),
+            roster=_roster(str(config["clients"]), str(config.get("members", ""))),
+            out=out,
+            patience=Patience(**{key: float(value) for key, value in times.items() if value is not None}),
+            name=_name_in(_working(out)),
+            mode=mode,
+        )
+
+
+def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
+    """Do the job, and return the result, which is then written and published."""
+    stages: list[str] = []
+
+    def tell(stage: str, done: int, of: int) -> None:
+        title = stage.split(" (")[0]
+        if not stages or stages[-1] != title:
+            stages.append(title)
+            say(title)
+
+    check_free(job.out, FILES, force=False)
+    working = _working(job.out)
+    federation = OverFlower.join(grid, job.roster, job.patience, Journal(working / "journal"), say, job.name)
+    missing = [name for name in job.roster.clients if name not in federation.clients]
+    notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
+    while True:
+        say(f"clients: {', '.join(federation.clients)}")
+        try:
+            result = run(Opened(federation, tuple(notes)), job.study, tell)
+            break
+        except DepartedError as gone:
+            for name, why in gone.reasons.items():
+                notes.append(f"client {name!r} left ({why}); coalitions are those of the others")
+                say(notes[-1])
+            federation = federation.without(gone.reasons)
+            stages.clear()
+    result.save(job.out)
+    say(f"written to {job.out}")
+    _publish(federation, job, result)
+    shutil.rmtree(working, ignore_errors=True)
+    return result
+
+
+def _publish(federation: OverFlower, job: Job, result: Result) -> None:
+    """Send every client its own models and page; one that is gone by now can be sent it later."""
+    contents = {}
+    for client in federation.clients:
+        own = Own.of(result, client)
+        told = Packed(
+            "Own", json.dumps(own.to_dict(), ensure_ascii=False), {k: np.asarray(v) for k, v in own.models.items()}
+        )
+        contents[client] = to_content(told, client=client, job=job.name)
+    try:
+        federation.send(TAKE, contents)
+    except DepartedError as gone:
+        federation.say(f"not everybody has got its part: {gone}")
+    federation.say("every client that is there has its own models and page")
+
+
+def _working(out: Path) -> Path:
+    """Return where a job keeps what it needs to go on, beside its result."""
+    return out.with_name(f".{out.name}.job")
+
+
+def _name_in(working: Path) -> str:
+    """Return the name of the job that works in a directory, a new one if there is none."""
+    file = working / "name"
+    if file.exists():
+        return read_text(file).strip()
+    working.mkdir(parents=True, exist_ok=True)
+    name = str(uuid.uuid4())
+    write_text(file, name + "\n")
+    return name
+
+
+def _roster(clients: str, members: str) -> Roster:
+    names = tuple(name.strip() for name in clients.split(",") if name.strip())
+    if not members:
+        return Roster(names)
+    try:
+        told = json.loads(read_text(members))
+        keys = {str(name): str(key).encode() for name, key in told.items()}
+    except (ValueError, AttributeError) as error:
+        if isinstance(error, ComityError):
+            raise
+        raise InputError(f"{members}: this should be a JSON object with the public key of each client") from None
+    if absent := [name for name in names if name not in keys]:
+        raise InputError(f"{members}: there is no key of {absent[0]!r}")
+    return Roster(names, keys)
