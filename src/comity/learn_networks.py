@@ -69,8 +69,18 @@ def of_tables(federation: Federation, study: Study) -> Setup:
     )
     module = perceptron(len(schema.features), classes or 1, study.width, depth, study.seed)
     base, _ = Functional.of(module).initial()
-    training = Training(steps=study.steps, seed=study.seed)
-    return Setup(recipe, base, training, rows, schema, metric, agreement.left_out, agreement.warnings)
+    return Setup(recipe, base, training_of(study), rows, schema, metric, agreement.left_out, agreement.warnings)
+
+
+def training_of(study: Study) -> Training:
+    """Return how a front is trained: step by step with all clients, or with many steps at the clients in a round.
+
+    Then a look at the losses is a round too, and not worth it after every one.
+    """
+    if not study.local_steps:
+        return Training(steps=study.steps, seed=study.seed)
+    rounds = -(-study.steps // study.local_steps)
+    return Training(steps=rounds, local_steps=study.local_steps, checks=max(1, rounds // 4), seed=study.seed)
 
 
 def learn_networks(

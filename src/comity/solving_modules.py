@@ -14,7 +14,7 @@ from comity.core import unknown_client
 from comity.errors import InputError
 from comity.federation import Federation, InProcess
 from comity.fronts.hypernetwork import Training
-from comity.learn_networks import Setup
+from comity.learn_networks import Setup, training_of
 from comity.metrics import DEFAULT, METRICS
 from comity.neural.modules import Functional
 from comity.neural.recipe import Recipe
@@ -81,5 +81,4 @@ def setup_of(
         double=double,
         seed=study.seed,
     )
-    settings = training or Training(steps=study.steps, seed=study.seed)
-    return Setup(recipe, base, settings, rows, Schema((), target), metric)
+    return Setup(recipe, base, training or training_of(study), rows, Schema((), target), metric)

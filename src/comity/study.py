@@ -43,8 +43,9 @@ class Study:
 
     `model` is linear, or a perceptron (``mlp``) with `depth` hidden layers of `width`, whose hypernetwork is trained in
     so many `steps`; then `folds` is how often rows are held out in turn to choose by, 1 being one part in six, once.
-    `fine_tune` is how many steps each client takes with its shared model on its own rows, in the end. A ``module`` of
-    torch's is for `comity.solve` only.
+    `fine_tune` is how many steps each client takes with its shared model on its own rows, in the end. With
+    `local_steps`, clients take so many of the steps by themselves between two rounds, where a round takes seconds.
+    A ``module`` of torch's is for `comity.solve` only.
 
     >>> Study("died").split(clients=8).judges
     10
@@ -71,6 +72,7 @@ class Study:
     depth: int = 1
     steps: int = 800
     fine_tune: int = 0
+    local_steps: int = 0
 
     def __post_init__(self) -> None:
         _check_choice("task", self.task, (None, *get_args(Task)))
@@ -82,7 +84,8 @@ class Study:
             _check_whole("folds", self.folds, _FEWEST_FOLDS if self.model == "linear" else 1)
         for name in ("width", "depth", "steps"):
             _check_whole(name, getattr(self, name), 1)
-        _check_whole("fine_tune", self.fine_tune, 0)
+        for name in ("fine_tune", "local_steps"):
+            _check_whole(name, getattr(self, name), 0)
         for name in ("repeats", "judges"):
             if getattr(self, name) is not None:
                 _check_whole(name, getattr(self, name), 1 if name == "repeats" else _FEWEST_FOLDS)
@@ -150,7 +153,7 @@ class Study:
         """Yield settings that were given and that the model has no use for."""
         of_tables = ("exclude", "keep", "client", "width", "depth")  # the task follows from a metric
         of_linear = ("repeats", "judges", "resamples", "penalty")
-        of_networks = ("width", "depth", "steps", "fine_tune")
+        of_networks = ("width", "depth", "steps", "fine_tune", "local_steps")
         useless = {"linear": of_networks, "mlp": of_linear, "module": (*of_linear, *of_tables)}
         for field in fields(self):
             if field.name in useless[self.model] and getattr(self, field.name) != field.default:

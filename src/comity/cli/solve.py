@@ -48,6 +48,7 @@ Examples:
 @click.option("--depth", type=int, metavar="N", help="Hidden layers of a perceptron (1).")
 @click.option("--steps", type=int, metavar="N", help="Steps in which the front of perceptrons is trained (800).")
 @click.option("--fine-tune", type=int, metavar="N", help="Steps that each client takes in the end, alone (0).")
+@click.option("--local-steps", type=int, metavar="N", help="Steps that clients take between two rounds (0: one).")
 @click.option("--resume", is_flag=True, help="Go on with a training of perceptrons that was interrupted.")
 @click.option("--folds", type=int, metavar="N", help="Parts of the rows that choose (5; with mlp 1, a sixth held out).")
 @click.option("--repeats", type=int, metavar="N", help="How often they are drawn (4; 2 from 13 clients on, 1 from 25).")
