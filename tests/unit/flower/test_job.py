@@ -1,0 +1,243 @@
+"""A job over a grid in memory gives what it gives in one process, in few rounds, whatever happens to a site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, Message
+
+import comity
+from comity.errors import InputError, RefusedError
+from comity.flower.coordinator import Job, coordinate
+from comity.own import Own
+from comity.result import verify
+from grids import after, failing, garbled, silent
+from unit.flower.sites import config_of, grid_of, write_sites, write_study
+
+STUDIES = {
+    "ridge": ({}, False, 8),
+    "logistic": ({}, True, 30),
+    "networks": ({"model": "mlp", "width": 6, "steps": 80, "local_steps": 20}, False, 30),
+}
+
+
+def in_process(sites, settings):
+    return comity.solve({name: str(path.parent / "rows.csv") for name, path in sites.items()}, **settings)
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_a_job_gives_what_it_gives_in_process(kind, tmp_path):
+    settings, classes, most = STUDIES[kind]
+    sites = write_sites(tmp_path / "sites", classes=classes, rows=130 if settings else 60)
+    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+    found = coordinate(grid_of(sites), Job.read(config_of(tmp_path, write_study(tmp_path, text), sites)))
+    here = in_process(sites, {"target": "outcome", **settings})
+    assert set(found.coalitions) == set(here.coalitions)
+    for model in found.models:
+        np.testing.assert_allclose(found.weights[model], here.weights[model], atol=1e-6)
+        np.testing.assert_allclose(found.models[model], here.models[model], atol=1e-6)
+    assert found.traffic == here.traffic
+    assert found.traffic["rounds"] <= most
+    assert verify(tmp_path / "out").coalitions == found.coalitions
+    for name, path in sites.items():
+        (received,) = [each for each in (path.parent / "received").iterdir() if each.is_dir()]
+        own = Own.load(received)
+        assert own.client == name
+        assert set(own.coalition) == found.equilibrium.coalition_of(name)
+        np.testing.assert_array_equal(own.models["coalition"][0], found.models["coalition"][found.clients.index(name)])
+
+
+@pytest.fixture
+def sites(tmp_path):
+    return write_sites(tmp_path / "sites")
+
+
+@pytest.fixture
+def job(tmp_path, sites):
+    return Job.read(config_of(tmp_path, write_study(tmp_path), sites, timeout=0.3))
+
+
+def nan(message: Message) -> Message:
+    record = message.content.array_records.get("arrays")
+    if record:
+        spoiled = {name: Array(np.full_like(each.numpy(), np.nan)) for name, each in record.items()}
+        message.content["arrays"] = ArrayRecord(spoiled)
+    return message
+
+
+def shorter(message: Message) -> Message:
+    record = message.content.array_records.get("arrays")
+    if record:
+        message.content["arrays"] = ArrayRecord({name: Array(each.numpy()[:1].copy()) for name, each in record.items()})
+    return message
+
+
+def forged(message: Message) -> Message:
+    told = message.content.config_records["told"]
+    if "question" in told:
+        told["client"] = "b"
+    return message
+
+
+def another(message: Message) -> Message:
+    told = message.content.config_records["told"]
+    if "question" in told:
+        told["question"] = "0" * 64
+    return message
+
+
+def empty(message: Message) -> Message:
+    message.content.clear()
+    return message
+
+
+FAULTS = {
+    "silent": (silent(after(2)), "no answer"),
+    "failing": (failing(when=after(2)), "it broke"),
+    "nan": (garbled(nan), "not a number"),
+    "shapes": (garbled(shorter), "of the shape"),
+    "forged": (garbled(forged), "in the name of 'b'"),
+    "another": (garbled(another), "another question"),
+    "empty": (garbled(empty, after(1)), "nothing of comity's"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_client_that_fails_for_good_is_left_out_and_that_is_said(kind, sites, job, tmp_path):
+    fault, reason = FAULTS[kind]
+    grid, said = grid_of(sites), []
+    grid.faults[14] = fault
+    found = coordinate(grid, job, said.append)
+    assert found.clients == ("a", "b", "c")
+    assert any("'d'" in line and reason in line for line in said)
+    assert any("'d' left" in note and reason in note for note in found.warnings)
+    alone = {name: path for name, path in sites.items() if name != "d"}
+    here = in_process(alone, {"target": "outcome"})
+    assert set(found.coalitions) == set(here.coalitions)
+    np.testing.assert_array_equal(found.models["best"], here.models["best"])
+    assert not (sites["d"].parent / "received").exists()
+
+
+@pytest.mark.parametrize("kind", ["silent", "failing"])
+def test_a_client_that_comes_back_in_time_loses_nothing(kind, sites, job):
+    seen = []
+
+    def once(message):
+        seen.append(message)
+        return len(seen) == 3
+
+    grid, said = grid_of(sites), []
+    grid.faults[14] = silent(once) if kind == "silent" else failing(when=once)
+    found = coordinate(grid, job, said.append)
+    assert found.clients == ("a", "b", "c", "d")
+    assert not any("left" in note for note in found.warnings)
+    np.testing.assert_array_equal(found.models["best"], in_process(sites, {"target": "outcome"}).models["best"])
+
+
+def test_who_is_not_there_at_the_beginning_is_told(sites, tmp_path):
+    config = config_of(tmp_path, write_study(tmp_path), sites | {"e": tmp_path}, timeout=0.3)
+    said = []
+    found = coordinate(grid_of(sites), Job.read(config), said.append)
+    assert found.clients == ("a", "b", "c", "d")
+    assert any("'e' is not there" in line for line in said)
+    assert any("'e' was not there" in note for note in found.warnings)
+
+
+def test_two_clients_at_least(sites, job):
+    grid = grid_of(sites)
+    for node in (12, 13, 14):
+        grid.faults[node] = silent()
+    with pytest.raises(InputError, match="it takes two"):
+        coordinate(grid, job, lambda told: None)
+
+
+def test_a_refusal_ends_the_job_with_the_client_and_the_reason(sites, job):
+    (sites["c"].parent / "rows.csv").write_text("age,dose,weight,outcome\n1,2,3,4\n")
+    with pytest.raises(RefusedError, match="'c' has 1 rows"):
+        coordinate(grid_of(sites), job, lambda told: None)
+
+
+def questions(grid) -> int:
+    return sum(message.metadata.message_type == "query.ask" for message in grid.sent)
+
+
+class CutError(Exception):
+    """The coordinator was killed."""
+
+
+def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
+    sites = write_sites(tmp_path / "sites", classes=True)
+    config = config_of(tmp_path, write_study(tmp_path), sites)
+    first = grid_of(sites)
+    coordinate(first, Job.read(config | {"out": str(tmp_path / "whole")}), lambda told: None)
+    cut = grid_of(sites)
+    pushed = cut.push_messages
+
+    def push(messages):
+        if len(cut.sent) >= 4 * 8:
+            raise CutError
+        return pushed(messages)
+
+    cut.push_messages = push
+    with pytest.raises(CutError):
+        coordinate(cut, Job.read(config), lambda told: None)
+    again = grid_of(sites)
+    coordinate(again, Job.read(config), lambda told: None)
+    assert questions(again) == questions(first) - 4 * 7  # one of the eight messages each was the first, for its name
+    assert (tmp_path / "out" / "result.json").read_bytes() == (tmp_path / "whole" / "result.json").read_bytes()
+    assert not list(tmp_path.glob(".out.job"))
+
+
+def test_a_name_is_believed_only_with_its_key(sites, tmp_path, job):
+    from comity.flower.roster import Roster
+
+    grid = grid_of(sites)
+    infos = {11: b"key a", 12: b"key b", 13: b"key c", 14: b"stolen"}
+
+    def nodes():
+        from flwr.proto.node_pb2 import NodeInfo
+
+        return [NodeInfo(node_id=node, public_key=key) for node, key in infos.items()]
+
+    grid.get_nodes = nodes
+    members = tmp_path / "members.json"
+    members.write_text(json.dumps({name: f"key {name}" for name in sites}))
+    config = config_of(tmp_path, write_study(tmp_path), sites, members=str(members))
+    said = []
+    found = coordinate(grid, Job.read(config), said.append)
+    assert found.clients == ("a", "b", "c")
+    assert any("does not have the key of 'd'" in line for line in said)
+    assert Job.read(config).roster == Roster(tuple(sites), {name: f"key {name}".encode() for name in sites})
+
+
+def test_two_nodes_of_one_name_are_not_taken_for_two(sites, job):
+    sites["d"].write_text(sites["a"].read_text())
+    said = []
+    found = coordinate(grid_of(sites), job, said.append)
+    assert found.clients == ("a", "b", "c")
+    assert any("as another does who is there" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"studdy": "x"}, "no setting 'studdy'"),
+        ({"study": ""}, "does not say its 'study'"),
+        ({"mode": "guess"}, "it must be solve or check"),
+        ({"timeout": -1.0}, "must be a positive number"),
+        ({"members": "missing.json"}, "no such file"),
+    ],
+)
+def test_bad_configurations_are_told(wrong, said, sites, tmp_path):
+    with pytest.raises(InputError, match=said):
+        Job.read(config_of(tmp_path, write_study(tmp_path), sites) | wrong)
+
+
+def test_a_result_is_not_written_over_another(sites, job, tmp_path):
+    Path(job.out).mkdir()
+    (Path(job.out) / "mine.txt").write_text("mine")
+    with pytest.raises(OSError, match="something else in it"):
+        coordinate(grid_of(sites), job, lambda told: None)
