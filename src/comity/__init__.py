@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from comity.axioms import Witness
     from comity.certificate import Certificate, Verdict, certify
-    from comity.client import Client, Policy
+    from comity.client import Client, Policy, Privacy
     from comity.core import BenefitGraph, Coalition, Game
     from comity.equilibrium import find_equilibrium, stable_coalitions
     from comity.errors import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from comity.federation import Federation, InProcess
     from comity.peels import Equilibrium, Peel, UnmetWish
     from comity.result import Result, verify
+    from comity.sites import Site
     from comity.solving import solve
     from comity.study import Study
 
@@ -56,8 +57,10 @@ _HOMES = {
     "OutputError": "errors",
     "Peel": "peels",
     "Policy": "client",
+    "Privacy": "client",
     "RefusedError": "errors",
     "Result": "result",
+    "Site": "sites",
     "Study": "study",
     "UnknownClientError": "errors",
     "UnmetWish": "peels",
@@ -88,8 +91,10 @@ __all__ = [
     "OutputError",
     "Peel",
     "Policy",
+    "Privacy",
     "RefusedError",
     "Result",
+    "Site",
     "Study",
     "UnknownClientError",
     "UnmetWish",

@@ -27,7 +27,7 @@ from comity.fitting import OWN_PENALTIES, Classes, Regression, Tell
 from comity.fronts.quadratic import QuadraticFront
 from comity.metrics import DEFAULT, METRICS
 from comity.prove import prove
-from comity.questions import Describe, Description, Evaluate, Evaluation, Split
+from comity.questions import Describe, Description, Evaluate, Evaluation, PrivacyTold, Split, TellPrivacy
 from comity.schema import Agreement, ColumnSummary, Schema, agree
 from comity.searching import OnFront
 from comity.simplex import Booleans, Floats
@@ -43,7 +43,8 @@ class Learned:
 
     `models` (3, N, d) are those alone, in the coalition, and at best; `evaluations` say how well each client's do;
     `game` has the utilities that were measured, by which `certificate` proves the decision; `resampled` the decisions
-    on resampled rows; `training` how networks were trained.
+    on resampled rows; `training` how networks were trained; `privacy` what clients with clipped or noisy answers say of
+    their rules, and of what they have spent.
     """
 
     schema: Schema
@@ -60,13 +61,15 @@ class Learned:
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     training: dict[str, Any] = field(default_factory=dict)
+    privacy: dict[str, Any] = field(default_factory=dict)
 
 
 def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Learned:
     """Learn who should train with whom, and with what models."""
     say = tell or (lambda stage, done, of: None)
     say("asking for the columns", 0, 1)
-    rows, agreement, metric = agree_on(federation, study)
+    described = describe_all(federation, study)
+    rows, agreement, metric = agree_by(described, study)
     schema, clients = agreement.schema, federation.clients
     split, search = study.split(len(clients)), study.search()
     _check_rows(rows, split)
@@ -92,6 +95,7 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         )
         for place, client in enumerate(clients)
     }
+    evaluations = federation.ask(questions)
     return Learned(
         schema=schema,
         metric=metric,
@@ -102,10 +106,11 @@ def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Lea
         certificate=certificate,
         models=models[:, 0],
         penalties=penalties[:, 0],
-        evaluations=federation.ask(questions),
+        evaluations=evaluations,
         resampled=tuple(decisions[1 + split.judges :]),
         left_out=agreement.left_out,
         warnings=(*agreement.warnings, *_hardly_judged(clients, rows, joined[1], counted[:, 1])),
+        privacy=ask_privacy(federation, private_of(described)),
     )
 
 
@@ -193,9 +198,31 @@ class _StoppedError(Exception):
 
 def agree_on(federation: Federation, study: Study) -> tuple[dict[str, int], Agreement, str]:
     """Ask for the columns, and return rows, schema and metric."""
+    return agree_by(describe_all(federation, study), study)
+
+
+def describe_all(federation: Federation, study: Study) -> dict[str, Description]:
+    """Ask all clients for their columns."""
     if len(federation.clients) < 2:
         raise InputError("there is one client only; there is nobody to train with")
-    answers: dict[str, Description] = federation.ask(Describe(study.target, classes=study.task == "classes"))
+    return federation.ask(Describe(study.target, classes=study.task == "classes"))
+
+
+def private_of(described: dict[str, Description]) -> tuple[str, ...]:
+    """Return the clients that say that some of their answers are clipped or noisy."""
+    return tuple(client for client, answer in described.items() if answer.private)
+
+
+def ask_privacy(federation: Federation, clients: tuple[str, ...]) -> dict[str, Any]:
+    """Ask clients by what rules they answer and what they have spent; where there are none, it costs no round."""
+    if not clients:
+        return {}
+    answers: dict[str, PrivacyTold] = federation.ask(TellPrivacy(), clients)
+    return {client: json.loads(answer.stated) for client, answer in answers.items()}
+
+
+def agree_by(answers: dict[str, Description], study: Study) -> tuple[dict[str, int], Agreement, str]:
+    """Return rows, schema and metric by what clients said of their columns."""
     told = {
         client: tuple(ColumnSummary(**column) for column in json.loads(answer.columns))
         for client, answer in answers.items()

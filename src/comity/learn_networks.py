@@ -18,7 +18,7 @@ from comity.federation import Federation
 from comity.figures import KINDS
 from comity.fitting import Tell
 from comity.fronts.hypernetwork import HypernetworkFront, State, Trainer, Training
-from comity.learn import Learned, agree_on
+from comity.learn import Learned, agree_by, ask_privacy, describe_all, private_of
 from comity.neural.modules import Functional, perceptron
 from comity.neural.recipe import Recipe
 from comity.prove import prove
@@ -46,6 +46,7 @@ class Setup:
     metric: str
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
 
     @property
     def sent(self) -> np.ndarray:
@@ -55,7 +56,8 @@ class Setup:
 
 def of_tables(federation: Federation, study: Study) -> Setup:
     """Agree on a schema, and return what is to be learned with perceptrons; a linear model has no hidden layer."""
-    rows, agreement, metric = agree_on(federation, study)
+    described = describe_all(federation, study)
+    rows, agreement, metric = agree_by(described, study)
     schema = agreement.schema
     classes = len(schema.target.classes)
     depth = 0 if study.model == "linear" else study.depth
@@ -69,7 +71,8 @@ def of_tables(federation: Federation, study: Study) -> Setup:
     )
     module = perceptron(len(schema.features), classes or 1, study.width, depth, study.seed)
     base, _ = Functional.of(module).initial()
-    return Setup(recipe, base, training_of(study), rows, schema, metric, agreement.left_out, agreement.warnings)
+    training, private = training_of(study), private_of(described)
+    return Setup(recipe, base, training, rows, schema, metric, agreement.left_out, agreement.warnings, private)
 
 
 def training_of(study: Study) -> Training:
@@ -151,6 +154,7 @@ def learn_networks(
         left_out=setup.left_out,
         warnings=(*setup.warnings, *_few_to_choose_by(held)),
         training=_told(setup),
+        privacy=ask_privacy(federation, setup.private),
     )
 
 

@@ -23,7 +23,7 @@ from comity.errors import ChangedError, ComityError, ComityWarning, InputError
 from comity.figures import KINDS, Confidence, Contribution, Standing
 from comity.metrics import METRICS, Metric
 from comity.peels import Equilibrium
-from comity.questions import Split
+from comity.questions import QUESTIONS, Split
 from comity.schema import Schema
 from comity.sealed import FORMAT, read_sealed, write_sealed
 from comity.simplex import Floats
@@ -62,6 +62,8 @@ class Result:
     warnings: tuple[str, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
     """How networks were trained: nothing for linear models."""
+    privacy: Mapping[str, Any] = field(default_factory=dict)
+    """By what rules clients with clipped or noisy answers gave them, and what they had spent then (`PrivacyTold`)."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -143,6 +145,7 @@ class Result:
             "left_out": list(self.left_out),
             "warnings": list(self.warnings),
             "training": dict(self.training),
+            **({"privacy": dict(self.privacy)} if self.privacy else {}),
         }
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -186,6 +189,7 @@ class Result:
             left_out=tuple(document["left_out"]),
             warnings=tuple(document["warnings"]),
             training=document.get("training", {}),
+            privacy=document.get("privacy", {}),
         )
 
     def __repr__(self) -> str:
@@ -240,6 +244,8 @@ def _disagreement(result: Result) -> str | None:
     counts = [*result.traffic.values(), *(standing.rows for standing in result.utilities.values())]
     if set(result.traffic) != {"rounds", "sent", "received"} or any(type(each) is not int for each in counts):
         return "rows, rounds or bytes are not whole numbers"
+    if wrong := _wrong_with_privacy(result):
+        return wrong
     if tuple(result.utilities) != result.clients:
         return "the utilities are not those of the clients"
     for client, standing in result.utilities.items():
@@ -262,6 +268,19 @@ def _disagreement(result: Result) -> str | None:
         home = result.equilibrium.coalition_of(client)
         if any(result.clients[j] not in home for j in np.flatnonzero(result.weights["coalition"][place])):
             return f"the model of {client!r} in its coalition has weights on others"
+    return None
+
+
+def _wrong_with_privacy(result: Result) -> str | None:
+    """Return in words what in the statements of privacy cannot be, if anything."""
+    for client, stated in result.privacy.items():
+        if client not in result.clients:
+            return f"privacy is stated of {client!r}, which is no client"
+        figures = [stated["epsilon"], *(each["epsilon"] for each in stated["by_kind"].values())]
+        if any(not isinstance(each, int | float) or not 0 <= each < math.inf for each in figures):
+            return f"the privacy of {client!r}, which cannot be"
+        if set(stated["covered"]) & set(stated["not_covered"]) or not set(stated["by_kind"]) <= set(QUESTIONS):
+            return f"what noise covers of {client!r}"
     return None
 
 

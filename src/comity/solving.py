@@ -149,6 +149,7 @@ def _result(federation: Federation, study: Study, learned: Learned, warned: tupl
         left_out=learned.left_out,
         warnings=(*warned, *learned.warnings, *notes),
         training=learned.training,
+        privacy=learned.privacy,
     )
 
 

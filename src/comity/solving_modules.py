@@ -14,6 +14,7 @@ from comity.core import unknown_client
 from comity.errors import InputError
 from comity.federation import Federation, InProcess
 from comity.fronts.hypernetwork import Training
+from comity.learn import private_of
 from comity.learn_networks import Setup, training_of
 from comity.metrics import DEFAULT, METRICS
 from comity.neural.modules import Functional
@@ -61,7 +62,8 @@ def setup_of(
         raise InputError("there is one client only; there is nobody to train with")
     rows: dict[str, int] = {}
     levels: Counter[int] = Counter()
-    for client, answer in federation.ask(Describe(TARGET, classes=True)).items():
+    described = federation.ask(Describe(TARGET, classes=True))
+    for client, answer in described.items():
         rows[client] = answer.rows
         (told,) = json.loads(answer.columns)
         levels.update({int(level): count for level, count in (told["levels"] or {}).items()})
@@ -81,4 +83,5 @@ def setup_of(
         double=double,
         seed=study.seed,
     )
-    return Setup(recipe, base, training or training_of(study), rows, Schema((), target), metric)
+    settings, private = training or training_of(study), private_of(described)
+    return Setup(recipe, base, settings, rows, Schema((), target), metric, private=private)

@@ -52,6 +52,7 @@ def sections(result: Result) -> tuple[Section, ...]:
         _contributions(result),
         _confidence(result),
         _proof(result),
+        _privacy(result),
         _traffic(result),
     )
     return tuple(section for section in told if section is not None)
@@ -218,6 +219,29 @@ def forgiven(result: Result) -> tuple[str, ...]:
     if not amount:
         return ()
     return (f"a gain within its error counts as none: of {client} up to {amount:.2g}, of the others no more",)
+
+
+def _privacy(result: Result) -> Section | None:
+    """Return what clients with clipped or noisy answers have spent, if there are any."""
+    if not result.privacy:
+        return None
+    rows = tuple(
+        (
+            client,
+            f"{stated['epsilon']:.3g}" if stated["noise"] else "no noise",
+            f"{stated['delta']:g}" if stated["noise"] else "–",
+            tuple(stated["by_kind"]) or ("nothing",),
+            tuple(stated["without_noise"]) or ("nothing",),
+        )
+        for client, stated in result.privacy.items()
+    )
+    return Section(
+        "Privacy spent so far, for tables that differ by one row",
+        ("client", "epsilon", "delta", "with noise", "without"),
+        rows,
+        right=("epsilon", "delta"),
+        lines=("It is that of answers with noise; of those without, nothing is claimed.",),
+    )
 
 
 def _traffic(result: Result) -> Section:

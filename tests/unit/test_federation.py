@@ -11,7 +11,7 @@ from comity.encoding import encode, encode_target, summarise
 from comity.errors import InputError, RefusedError, UnknownClientError
 from comity.federation import InProcess
 from comity.likelihood import LogLoss, spare_intercepts
-from comity.questions import Describe, Evaluate, FitAlone, Moments, Slopes, Split
+from comity.questions import Describe, Evaluate, FitAlone, Moments, Slopes, Split, pack
 from comity.schema import ColumnSummary, Schema, agree
 from comity.splits import assign_folds
 
@@ -78,7 +78,8 @@ def test_the_log_has_all_that_was_given_and_no_answer_has_a_row() -> None:
     assert list(answer) == ["h1"]
     (described, given) = asked.members[1].log
     assert (described.question, described.rows) == ("describe", 30)
-    assert given == Given("moments", 30, given.size)
+    sealed = pack(answer["h1"]).digest
+    assert given == Given("moments", 30, given.size, given.when, given.asked, sealed)
     assert given.size == sum(getattr(answer["h1"], name).nbytes for name in ("gram", "cross", "square", "rows")) + 2
     assert len(asked.members[0].log) == 1
     ages = rows(1)["age"].dropna()
@@ -107,8 +108,12 @@ def test_a_policy_is_kept() -> None:
         small.answer(Describe("stay"))
     with pytest.raises(RefusedError, match="does not answer the question 'str'"):
         secretive.answer("give me your rows")
-    assert [given.question for given in secretive.log] == ["describe"]
-    assert small.log == []
+    assert [(line.question, bool(line.given)) for line in secretive.log] == [
+        ("describe", True),
+        ("moments", False),
+        ("str", False),
+    ]
+    assert [line.size for line in small.log] == [0], "what was refused is in the log as well"
 
 
 def test_names_are_checked() -> None:

@@ -1,5 +1,8 @@
 """A client's side, the only code that sees rows: what it may be asked, its answers, and a log of what it gave."""
 
-from comity.client.client import Client, Given, Policy
+from comity.client.audit import Given, read_log
+from comity.client.client import Client
+from comity.client.policy import Policy
+from comity.client.privacy import Privacy
 
-__all__ = ["Client", "Given", "Policy"]
+__all__ = ["Client", "Given", "Policy", "Privacy", "read_log"]

@@ -1,8 +1,9 @@
-"""A client's side: private rows in, answers out; what it may be asked, and a log of what it gave."""
+"""A client's side: private rows in, answers out."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,84 +11,61 @@ from typing import Any
 import pandas as pd
 
 from comity.client.alone import fit_alone
+from comity.client.audit import Given
+from comity.client.desk import Desk, judges
 from comity.client.judging import evaluate, judge_linear
 from comity.client.moments import expand, moments, slopes
+from comity.client.policy import Policy
+from comity.client.privacy import Privacy
 from comity.client.rows import Rows
 from comity.core import check_name
 from comity.core.optional import require
 from comity.encoding import summarise
-from comity.errors import InputError, RefusedError
-from comity.questions import QUESTIONS, Describe, Description, JudgeLinear, JudgeModels, pack
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What a client allows: which questions, and not with fewer rows than `least_rows`."""
-
-    questions: tuple[str, ...] = tuple(QUESTIONS)
-    least_rows: int = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One line of the audit log: the question, how many rows the answer is made of, and its size in bytes."""
-
-    question: str
-    rows: int
-    size: int
+from comity.errors import InputError
+from comity.questions import Describe, Description
 
 
 @dataclass(frozen=True, eq=False)
 class Client:
     """An owner of rows. The rows go nowhere; `answer` gives what the policy allows, and `log` keeps what was given.
 
-    Rows to `test` with, if there are some, judge models that were trained on the others, and do nothing else.
+    Rows to `test` with, if there are some, judge models that were trained on the others, and do nothing else. With
+    `privacy`, answers that can be are clipped and noisy. With a `log_file`, the log is also appended to it, and what
+    stands in it already counts as spent.
     """
 
     name: str
     rows: pd.DataFrame = field(repr=False)
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     test: pd.DataFrame | None = field(default=None, repr=False)
     log: list[Given] = field(default_factory=list, repr=False)
+    privacy: Privacy | None = None
+    log_file: str | os.PathLike[str] | None = None
     _rows: Rows = field(init=False, repr=False)
+    _desk: Desk = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
         double = self.rows.columns[self.rows.columns.duplicated()]
         if len(double):
             raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
-        object.__setattr__(self, "_rows", Rows(self.name, self.rows, self.test))
+        desk = Desk.open(self.name, self.policy, self.privacy, self.log, self.log_file)
+        object.__setattr__(self, "_desk", desk)
+        object.__setattr__(self, "_rows", Rows(self.name, self.rows, self.test, desk.noise))
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
         about = len(self.rows if self.test is None or not judges(question) else self.test)
-        kind = allowed(self.name, about, self.policy, question)
-        given = ANSWERS[kind](self._rows, question) if kind in ANSWERS else _by_learner(self._rows, kind, question)
-        self.log.append(Given(kind, about, pack(given).size))
-        return given
+        return self._desk.answer(question, about, self._reply)
 
     def learner(self, recipe: str) -> Any:
         """Return what trains networks by a recipe (JSON), with what it remembers from question to question."""
         return _learner(self._rows, recipe)
 
-
-def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
-    """Return the kind of a question, having checked that a client with so many rows answers it."""
-    kind = next((kind for kind, (asked, _) in QUESTIONS.items() if type(question) is asked), None)
-    if kind is None or kind not in policy.questions:
-        asked = type(question).__name__ if kind is None else kind
-        raise RefusedError(f"client {name!r} does not answer the question {asked!r}: its policy forbids it")
-    if rows < policy.least_rows:
-        raise RefusedError(
-            f"client {name!r} has {rows} rows and answers nothing about fewer than {policy.least_rows}; "
-            "leave it out (--without), or ask it to lower its minimum"
-        )
-    return kind
-
-
-def judges(question: object) -> bool:
-    """Tell whether a question is about the rows to test with, where there are such."""
-    return isinstance(question, JudgeLinear | JudgeModels)
+    def _reply(self, kind: str, question: Any) -> Any:
+        if kind in ANSWERS:
+            return ANSWERS[kind](self._rows, question)
+        return _by_learner(self._rows, kind, question)
 
 
 def describe(rows: Rows, question: Describe) -> Description:

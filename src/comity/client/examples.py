@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Callable, Sized
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,7 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from comity.client.client import Given, Policy, allowed, judges
+from comity.client.audit import Given
+from comity.client.desk import Desk, judges
+from comity.client.policy import Policy
+from comity.client.privacy import Privacy
 from comity.core import check_name
 from comity.errors import InputError
 from comity.neural.answers import ANSWERS
@@ -22,7 +26,7 @@ from comity.neural.learner import Learner
 from comity.neural.losses import LOSSES, RowLoss
 from comity.neural.modules import Functional, check_module
 from comity.neural.recipe import Recipe
-from comity.questions import Describe, Description, pack
+from comity.questions import Description
 from comity.schema import ColumnSummary
 
 TARGET = "target"
@@ -34,7 +38,7 @@ class DatasetClient:
 
     It has the `module` whose parameters are trained, and the `loss`: a name, or a function of outputs and targets that
     gives each row's loss. What it answers is what a table's `Client` answers about networks. Examples to `test` with,
-    if there are some, judge models and do nothing else.
+    if there are some, judge models and do nothing else. `privacy` and `log_file` are as a table's client has them.
     """
 
     name: str
@@ -44,6 +48,9 @@ class DatasetClient:
     policy: Policy = field(default_factory=Policy)
     test: Any = field(default=None, repr=False)
     log: list[Given] = field(default_factory=list, repr=False)
+    privacy: Privacy | None = None
+    log_file: str | os.PathLike[str] | None = None
+    _desk: Desk = field(init=False, repr=False)
     _examples: tuple[Tensor, Tensor] = field(init=False, repr=False)
     _tests: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
     _learners: dict[str, Learner] = field(default_factory=dict, init=False, repr=False)
@@ -56,20 +63,20 @@ class DatasetClient:
         object.__setattr__(self, "_examples", self._pairs(self.dataset))
         if self.test is not None:
             object.__setattr__(self, "_tests", self._pairs(self.test))
+        desk = Desk.open(self.name, self.policy, self.privacy, self.log, self.log_file)
+        object.__setattr__(self, "_desk", desk)
 
     def answer(self, question: object) -> Any:
         """Answer a question, or refuse it."""
         examples = self._tests if self._tests is not None and judges(question) else self._examples
-        rows = len(examples[1])
-        kind = allowed(self.name, rows, self.policy, question)
-        if isinstance(question, Describe):
-            given: Any = self._describe()
-        elif kind in ANSWERS:
-            given = ANSWERS[kind](self.learner(question.recipe), question)  # type: ignore[attr-defined]
-        else:
-            raise InputError(f"client {self.name!r} has examples and no table; it cannot answer {kind!r}")
-        self.log.append(Given(kind, rows, pack(given).size))
-        return given
+        return self._desk.answer(question, len(examples[1]), self._reply)
+
+    def _reply(self, kind: str, question: Any) -> Any:
+        if kind == "describe":
+            return self._describe()
+        if kind in ANSWERS:
+            return ANSWERS[kind](self.learner(question.recipe), question)
+        raise InputError(f"client {self.name!r} has examples and no table; it cannot answer {kind!r}")
 
     def personal_state(self, model: str = "coalition") -> dict[str, Tensor]:
         """Return the parameters that never left this client, by their names, as they were trained last.
@@ -115,6 +122,7 @@ class DatasetClient:
                 strata=targets.double().numpy() if classes else np.zeros(len(targets)),
                 described=Described(classes),
                 apart=0 if self._tests is None else len(self._tests[1]),
+                noise=self._desk.noise,
             )
         return self._learners[recipe]
 

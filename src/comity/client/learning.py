@@ -34,6 +34,7 @@ def learner_of(rows: Rows, recipe: str) -> Learner:
             strata=values if classes else values * 0,
             described=Described(classes, encoded.described.mean, encoded.described.scale),
             apart=0 if tests is None else len(tests.target),
+            noise=rows.noise,
         )
     learner: Learner = rows.learners[recipe]
     return learner

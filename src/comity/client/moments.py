@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from comity.client.noisy_moments import noisy_expand, noisy_moments, noisy_slopes
 from comity.client.rows import Encoded, Rows
 from comity.likelihood import LogLoss
 from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
@@ -15,6 +16,8 @@ Floats = NDArray[np.float64]
 
 def moments(rows: Rows, question: Moments) -> MomentsAnswer:
     """Answer what the moments of the rows are, in each view and fold."""
+    if rows.noise is not None:
+        return noisy_moments(rows, question, rows.noise)
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
     answers = [_moments_of_view(here, splits, view, question.points) for view in range(len(splits.counts))]
     return MomentsAnswer(*(np.stack(part) for part in zip(*answers, strict=True)))
@@ -22,6 +25,8 @@ def moments(rows: Rows, question: Moments) -> MomentsAnswer:
 
 def expand(rows: Rows, question: Expand) -> Expansion:
     """Answer what the expansions of the loss are, at every client's point."""
+    if rows.noise is not None:
+        return noisy_expand(rows, question, rows.noise)
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
     own = question.points[:, question.own]
     folds = [_moments_of_view(here, splits, view, own) for view in range(len(own))]
@@ -61,6 +66,8 @@ def _moments_of_rows(rows: Encoded, counts: Floats, point: Floats) -> tuple[Floa
 
 def slopes(rows: Rows, question: Slopes) -> SlopesAnswer:
     """Answer what loss, slope and curvature are at some parameters."""
+    if rows.noise is not None:
+        return noisy_slopes(rows, question, rows.noise)
     loss = rows.encoded(question.schema).loss
     counts = rows.splits(question.schema, question.split).counts[question.views.astype(np.intp)]
     every = list(zip(question.parameters, counts, strict=True))

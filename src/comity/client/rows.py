@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from comity.apart import row_keys, split_apart
 from comity.encoding import encode, encode_target, predict
 from comity.errors import InputError
 from comity.likelihood import LogLoss
+from comity.noise import Noise
 from comity.questions import Split
 from comity.schema import Schema, Target
 from comity.splits import Splits, split_rows
@@ -48,11 +50,15 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """An owner's rows. Questions of one job have the same schema and split, so rows are encoded and split once."""
+    """An owner's rows. Questions of one job have the same schema and split, so rows are encoded and split once.
+
+    With `noise`, some answers are clipped and noisy, and every row is split by itself (`comity.apart`).
+    """
 
     owner: str
     frame: pd.DataFrame
     test: pd.DataFrame | None = None
+    noise: Noise | None = None
     _encoded: dict[str, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[str, str], Splits] = field(default_factory=dict)
     learners: dict[str, Any] = field(default_factory=dict)
@@ -75,9 +81,13 @@ class Rows:
             raise InputError(f"client {self.owner!r}: {error}") from None
 
     def splits(self, schema: str, split: str) -> Splits:
-        """Return how the rows are split (JSON); those of each class are spread evenly."""
+        """Return how the rows are split (JSON); those of each class are spread evenly, unless there is noise."""
         if (schema, split) not in self._splits:
-            rows = self.encoded(schema)
+            rows, wanted = self.encoded(schema), Split.from_json(split)
+            if self.noise is not None and self.noise.noisy:
+                keys = row_keys((rows.features, rows.target), wanted.seed, self.owner)
+                self._splits[schema, split] = split_apart(keys, wanted, self.owner)
+                return self._splits[schema, split]
             strata = rows.target if rows.classes else np.zeros(len(rows.target))
-            self._splits[schema, split] = split_rows(strata, Split.from_json(split), self.owner)
+            self._splits[schema, split] = split_rows(strata, wanted, self.owner)
         return self._splits[schema, split]

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -20,9 +18,10 @@ from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_co
 from comity.flower.taking import take
 from comity.journal import Journal, digest
 from comity.questions import Packed, pack, unpack
-from comity.sites import Site
+from comity.sites import Member, Site
 
 app = ClientApp()
+_members: dict[tuple[str, int, int], Member] = {}
 
 
 def _action(kind: str) -> str:
@@ -32,7 +31,14 @@ def _action(kind: str) -> str:
 @app.query(_action(HELLO))
 def hello(message: Message, context: Context) -> Message:
     """Say which client this is."""
-    return _reply(message, lambda: saying(client=site_of(context).name))
+
+    def known() -> RecordDict:
+        site = site_of(context)
+        policy = site.policy
+        shares = "yes" if policy.share_utilities else "no"
+        return saying(client=site.name, questions=",".join(policy.questions), shares=shares)
+
+    return _reply(message, known)
 
 
 @app.query(_action(ASK))
@@ -47,7 +53,7 @@ def receive(message: Message, context: Context) -> Message:
 
     def taken() -> RecordDict:
         site = site_of(context)
-        take(site.received_at, told_in(message.content), from_content(message.content).arrays)
+        take(site.received, told_in(message.content), from_content(message.content).arrays)
         return saying(client=site.name)
 
     return _reply(message, taken)
@@ -81,7 +87,7 @@ def _answered(site: Site, content: RecordDict) -> RecordDict:
 
 
 def _ask(site: Site, packed: Packed) -> Packed:
-    member, question = _member(site, site.stamp()), unpack(packed)
+    member, question = _member(site), unpack(packed)
     recipe = getattr(question, "recipe", None)
     if recipe is None:
         return pack(member.answer(question))
@@ -95,9 +101,12 @@ def _ask(site: Site, packed: Packed) -> Packed:
     return answer
 
 
-@lru_cache(maxsize=16)  # in a simulation, a process has several sites
-def _member(site: Site, stamp: tuple[float, ...]) -> Any:
-    return site.member()
+def _member(site: Site) -> Member:
+    """Return the client of a site, which is made once in a process: in a simulation one has much to answer."""
+    stamp = site.stamp()
+    if stamp not in _members:
+        _members[stamp] = site.member()
+    return _members[stamp]
 
 
 def _reply(message: Message, content: Callable[[], RecordDict]) -> Message:

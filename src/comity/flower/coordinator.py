@@ -104,8 +104,9 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
 def _publish(federation: OverFlower, job: Job, result: Result) -> None:
     """Send every client its own models and page; one that is gone by now can be sent it later."""
     contents = {}
+    shown = {name for name, rules in federation.rules.items() if rules.shares}
     for client in federation.clients:
-        own = Own.of(result, client)
+        own = Own.of(result, client, shown)
         told = Packed(
             "Own", json.dumps(own.to_dict(), ensure_ascii=False), {k: np.asarray(v) for k, v in own.models.items()}
         )

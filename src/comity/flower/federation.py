@@ -20,7 +20,7 @@ from comity.errors import AnswerError, InputError, RefusedError
 from comity.federation import Federation
 from comity.flower.meeting import Meeting
 from comity.flower.messages import ASK, from_content, to_content, told_in
-from comity.flower.roster import Patience, Roster, Say
+from comity.flower.roster import Patience, Roster, Rules, Say
 from comity.flower.rounds import Round
 from comity.journal import Journal, digest
 from comity.questions import Packed, unpack
@@ -40,6 +40,7 @@ class OverFlower(Federation):
     journal: Journal | None = None
     say: Say = print
     job: str = ""
+    rules: Mapping[str, Rules] = field(default_factory=dict)
 
     @classmethod
     def join(
@@ -70,7 +71,7 @@ class OverFlower(Federation):
         for name in missing:
             say(f"client {name!r} is not there after {waiting.grace:g} seconds; going on without it")
         nodes = {name: met.nodes[name] for name in roster.clients if name in met.nodes}
-        return cls(grid, roster, nodes, waiting, journal, say, job)
+        return cls(grid, roster, nodes, waiting, journal, say, job, met.rules)
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ class OverFlower(Federation):
         nodes = {name: node for name, node in self.nodes.items() if name not in gone}
         if len(nodes) < _FEWEST:
             raise InputError(f"without {', '.join(map(repr, gone))} there are not two clients left")
-        left = OverFlower(self.grid, self.roster, nodes, self.patience, self.journal, self.say, self.job)
+        left = OverFlower(self.grid, self.roster, nodes, self.patience, self.journal, self.say, self.job, self.rules)
         traffic = self.traffic
         left.traffic.rounds, left.traffic.sent, left.traffic.received = traffic.rounds, traffic.sent, traffic.received
         return left

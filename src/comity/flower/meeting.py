@@ -9,7 +9,7 @@ from flwr.serverapp import Grid
 
 from comity.errors import ComityError, FormatError, InputError, RefusedError
 from comity.flower.messages import HELLO, saying, told_in
-from comity.flower.roster import Patience, Roster, Say
+from comity.flower.roster import Patience, Roster, Rules, Say
 
 
 @dataclass(eq=False)
@@ -21,6 +21,7 @@ class Meeting:
     patience: Patience
     say: Say
     nodes: dict[str, int] = field(default_factory=dict)
+    rules: dict[str, Rules] = field(default_factory=dict)
     _asked: dict[str, int] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
 
@@ -61,3 +62,4 @@ class Meeting:
             if self.nodes[name] in online:
                 raise InputError(f"it says that it is {name!r}, as another does who is there")
         self.nodes[name] = node
+        self.rules[name] = Rules(tuple(str(told.get("questions", "")).split(",")), told.get("shares") == "yes")

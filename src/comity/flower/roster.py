@@ -30,3 +30,11 @@ class Roster:
 
     clients: tuple[str, ...]
     keys: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a client says of itself when it is met: the questions that it answers, and whether it shows its figures."""
+
+    questions: tuple[str, ...] = ()
+    shares: bool = False

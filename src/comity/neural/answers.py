@@ -15,6 +15,7 @@ from comity.neural.adam import Adam, cosine
 from comity.neural.hypernetworks import Hypernetwork
 from comity.neural.judging import judge_models
 from comity.neural.learner import DEVICE, Learner
+from comity.neural.noisy import noisy_slopes
 from comity.neural.rules import Place, rule_from_json
 from comity.neural.trials import NeuralTrials
 from comity.questions import (
@@ -39,7 +40,7 @@ _CHECKS = 20
 def gradients(learner: Learner, question: Gradients) -> GradientsAnswer:
     """Answer with mean losses and gradients of models on a step's rows, and train what is personal."""
     networks = _places(question.networks)
-    losses, by_model, by_own = learner.slopes(_tensor(learner, question.parameters), networks, question.step)
+    losses, by_model, by_own = _slopes(learner, _tensor(learner, question.parameters), networks, question.step)
     if learner.functional.personal:
         shares = _tensor(learner, question.shares)
         gradient = torch.zeros_like(learner.personal.parameters)
@@ -60,7 +61,7 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         models = network(at, shares)
         flat = models.reshape(-1, models.shape[-1])
         step = question.step * len(rays) + number
-        losses, by_model, by_own = learner.slopes(flat.detach(), every, step)
+        losses, by_model, by_own = _slopes(learner, flat.detach(), every, step)
         own = shares[:, question.own].repeat(len(parameters)) / len(shares)
         (gradient,) = torch.autograd.grad(flat, at, by_model * own[:, None] * network.clients)
         if learner.functional.personal:
@@ -70,6 +71,13 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         change = change + gradient
         lost.append(losses.reshape(len(parameters), -1))
     return LocalStepsAnswer(_array(change), _array(torch.stack(lost).double()))
+
+
+def _slopes(learner: Learner, parameters: Tensor, networks: Tensor, step: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return losses and slopes that may leave: clipped and noisy, if that is wanted."""
+    if learner.noise is None:
+        return learner.slopes(parameters, networks, step)
+    return noisy_slopes(learner, parameters, networks, learner.noise)
 
 
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import vmap
 
+from comity.apart import Keys, drawn_parts, row_keys
 from comity.errors import InputError
 from comity.neural.described import Described
 from comity.neural.losses import RowLoss, check_fit
 from comity.neural.modules import Functional
 from comity.neural.personal import Personal
 from comity.neural.recipe import Recipe
+from comity.noise import Noise
 from comity.splits import assign_folds, generator_for
 
 Places = NDArray[np.intp]
@@ -36,7 +38,8 @@ _CHUNK = 64  # models that go through at once
 class Learner:
     """Examples (n of each) and a model at a client, for one recipe; `strata` (n,) are spread evenly over all parts.
 
-    The last `apart` of the examples are for judging, and none of the others are then.
+    The last `apart` of the examples are for judging, and none of the others are then. With `noise`, gradients that
+    leave are clipped and noisy, and every row is split by itself (`comity.apart`).
     """
 
     owner: str
@@ -48,6 +51,7 @@ class Learner:
     strata: NDArray[np.float64]
     described: Described
     apart: int = 0
+    noise: Noise | None = None
     personal: Personal = field(init=False)
     lost_alone: tuple[Tensor, ...] | None = field(init=False, default=None)
     """What the model that was trained alone loses on the rows each network holds out; none before it is."""
@@ -94,7 +98,10 @@ class Learner:
         if self.recipe.folds == 1:
             return (np.flatnonzero(self._parts == _HELD),)
         rest = np.setdiff1d(np.arange(self.pool), self.judging)
-        folds = assign_folds(self.strata[rest], self.recipe.folds, self.recipe.seed, self.owner, 1)
+        if self._apart_keys is None:
+            folds = assign_folds(self.strata[rest], self.recipe.folds, self.recipe.seed, self.owner, 1)
+        else:
+            folds = drawn_parts(self._apart_keys[rest], self.recipe.folds, 1)
         return (*(rest[folds == fold] for fold in range(self.recipe.folds)), rest[:0])
 
     @cached_property
@@ -161,6 +168,11 @@ class Learner:
         """Return the rows of a step; the seed, the owner and the step determine them."""
         return self._drawn(step)[0]
 
+    @property
+    def eligible(self) -> Places:
+        """Which rows train any network."""
+        return self._eligible
+
     def _fingerprint(self, rows: Places) -> str:
         content = hashlib.sha256(rows.astype(np.int64).tobytes())
         for each in (self.inputs[rows], self.targets[rows]):
@@ -199,7 +211,17 @@ class Learner:
 
     @cached_property
     def _parts(self) -> Places:
+        if self._apart_keys is not None:
+            return drawn_parts(self._apart_keys, self.recipe.parts, 0)
         return assign_folds(self.strata[: self.pool], self.recipe.parts, self.recipe.seed, self.owner)
+
+    @cached_property
+    def _apart_keys(self) -> Keys | None:
+        """What the rows that are not apart are split by, where each is by itself."""
+        if self.noise is None or not self.noise.noisy:
+            return None
+        columns = [each[: self.pool].cpu().numpy() for each in (self.inputs, self.targets)]
+        return row_keys(columns, self.recipe.seed, self.owner)
 
     def _outputs_of_first(self) -> Tensor:
         flat, own = self.functional.initial()

@@ -35,6 +35,7 @@ from comity.questions.tables import (
     SlopesAnswer,
     Split,
 )
+from comity.questions.trust import PrivacyTold, TellPrivacy
 from comity.questions.wire import QUESTIONS, RECORDS, Packed, pack, unpack
 
 __all__ = [
@@ -61,10 +62,12 @@ __all__ = [
     "Moments",
     "MomentsAnswer",
     "Packed",
+    "PrivacyTold",
     "SearchFront",
     "Slopes",
     "SlopesAnswer",
     "Split",
+    "TellPrivacy",
     "Tensors",
     "TrainAlone",
     "TrainAloneAnswer",

@@ -25,10 +25,16 @@ class Describe:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A client's columns in summary: one JSON object a column, no row."""
+    """A client's columns in summary: one JSON object a column, no row.
+
+    If it is `private`, some of its answers are clipped or noisy, and it tells by what rules (`TellPrivacy`);
+    `shares_utilities` says whether others may see what it gains.
+    """
 
     rows: int
     columns: str
+    private: bool = False
+    shares_utilities: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ A question or an answer is a frozen dataclass of numbers, texts, lists of these,
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, fields
 from typing import Any
@@ -44,6 +45,7 @@ from comity.questions.tables import (
     Slopes,
     SlopesAnswer,
 )
+from comity.questions.trust import PrivacyTold, TellPrivacy
 
 QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "describe": (Describe, Description),
@@ -60,6 +62,7 @@ QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "search-front": (SearchFront, Found),
     "judge-models": (JudgeModels, Evaluation),
     "train-locally": (TrainLocally, TrainedLocally),
+    "tell-privacy": (TellPrivacy, PrivacyTold),
 }
 RECORDS: dict[str, type[Any]] = {record.__name__: record for pair in QUESTIONS.values() for record in pair}
 
@@ -82,6 +85,15 @@ class Packed:
     def size(self) -> int:
         """How many bytes it takes on the wire, without what a transport adds."""
         return len(self.plain.encode()) + sum(array.nbytes for array in self.arrays.values())
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 of all that it says, the same wherever it is packed."""
+        content = hashlib.sha256(json.dumps([self.kind, self.plain]).encode())
+        for name, array in sorted(self.arrays.items()):
+            content.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+            content.update(np.ascontiguousarray(array).tobytes())
+        return content.hexdigest()
 
 
 def pack(record: object) -> Packed:
