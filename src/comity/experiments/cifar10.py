@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from comity.baselines import Budget
 from comity.client.examples import DatasetClient
@@ -18,19 +19,21 @@ from comity.fronts.hypernetwork import Training
 from comity.neural.rays import Rays
 from comity.study import Study
 
+_PADDING = 4
 _MIDDLE, _SPREAD = 120.0, 64.0  # of a pixel's value
 
 
 class Prepared(nn.Module):
-    """Images of bytes as numbers; in training, half of them are mirrored.
-
-    They are not moved about as well: with that, a client alone has 93 % and gains nothing from others.
-    """
+    """Images of bytes as numbers; in training, a batch is moved by up to four pixels, and half of it mirrored."""
 
     def forward(self, images: Tensor) -> Tensor:
         """Return images (n, 3, 32, 32)."""
         numbers = (images.to(torch.float32) - _MIDDLE) / _SPREAD
         if self.training:
+            size = numbers.shape[-1]
+            down, right = torch.randint(0, 2 * _PADDING + 1, (2,), device=numbers.device).tolist()
+            padded = functional.pad(numbers, (_PADDING,) * 4)
+            numbers = padded[:, :, down : down + size, right : right + size]
             mirrored = torch.rand(len(numbers), 1, 1, 1, device=numbers.device) < 0.5
             numbers = torch.where(mirrored, numbers.flip(3), numbers)
         return numbers.contiguous(memory_format=torch.channels_last)

@@ -16,7 +16,7 @@ from flwr.clientapp import ClientApp
 from comity.errors import ComityError, InputError
 from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
 from comity.flower.taking import take
-from comity.journal import Journal, digest
+from comity.journal import Journal
 from comity.questions import Packed, pack, unpack
 from comity.sites import Member, Site
 
@@ -83,7 +83,7 @@ def _answered(site: Site, content: RecordDict) -> RecordDict:
         answer = _ask(site, question)
         given.clear()
         given.keep(name, question, answer)
-    return to_content(answer, client=site.name, question=digest(question))
+    return to_content(answer, client=site.name, question=question.digest)
 
 
 def _ask(site: Site, packed: Packed) -> Packed:

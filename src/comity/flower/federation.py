@@ -22,7 +22,7 @@ from comity.flower.meeting import Meeting
 from comity.flower.messages import ASK, from_content, to_content, told_in
 from comity.flower.roster import Patience, Roster, Rules, Say
 from comity.flower.rounds import Round
-from comity.journal import Journal, digest
+from comity.journal import Journal
 from comity.questions import Packed, unpack
 
 _FEWEST = 2  # clients
@@ -106,7 +106,7 @@ class OverFlower(Federation):
                 raise RefusedError(str(told["refused"]))
             if told.get("client") != client:
                 raise AnswerError(client, f"its answer is in the name of {told.get('client')!r}")
-            if told.get("question") != digest(asked[client]):
+            if told.get("question") != asked[client].digest:
                 raise AnswerError(client, "it answers another question")
             answer = from_content(content)
             check_answer(client, unpack(asked[client]), unpack(answer))
