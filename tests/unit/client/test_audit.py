@@ -89,13 +89,15 @@ def test_the_line_is_there_before_the_answer_leaves(tmp_path: Path) -> None:
         "Client('a', rows(), log_file=sys.argv[1]).answer(Describe('y'))\nos._exit(0)"
     )
     beside = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
-    subprocess.run([sys.executable, "-c", script, tmp_path / "log"], check=True, env={**os.environ, "PYTHONPATH": beside})
+    subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "log"], check=True, env={**os.environ, "PYTHONPATH": beside}
+    )
     assert [line.question for line in read_log(tmp_path / "log")] == ["describe"]
 
 
 def test_a_log_that_cannot_be_written_refuses_the_answer(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "log"
-    with pytest.raises(RefusedError, match="client 'a' answers nothing: its log .*log cannot be written"):
+    with pytest.raises(RefusedError, match=r"client 'a' answers nothing: its log .*log cannot be written"):
         Client("a", rows(), log_file=file)
     file.parent.mkdir()
     client = Client("a", rows(), log_file=file)
@@ -151,7 +153,9 @@ def test_a_changed_line_is_named(line: str, message: str, tmp_path: Path) -> Non
 def test_a_line_cut_off_and_a_file_that_is_no_log(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text(LINE.to_json()[:40])
-    with pytest.raises(FormatError, match="line 1: it was cut off while it was written, and what it tells of never left"):
+    with pytest.raises(
+        FormatError, match="line 1: it was cut off while it was written, and what it tells of never left"
+    ):
         read_log(file)
     file.write_bytes(b"\xff\xfe\n")
     with pytest.raises(FormatError, match="line 1: this is not UTF-8"):

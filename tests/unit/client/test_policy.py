@@ -42,7 +42,9 @@ def test_an_answer_that_is_too_large_is_refused_with_both_sizes() -> None:
     needed = free.log[0].size
     assert Client("a", rows(), Policy(largest_answer=needed)).answer(ask_moments()) is not None
     small = Client("a", rows(), Policy(largest_answer=needed - 1))
-    with pytest.raises(RefusedError, match=f"'moments': the answer has {needed} bytes, and its policy allows {needed - 1}"):
+    with pytest.raises(
+        RefusedError, match=f"'moments': the answer has {needed} bytes, and its policy allows {needed - 1}"
+    ):
         small.answer(ask_moments())
     assert (small.log[0].size, small.log[0].given) == (0, "")
 
@@ -68,7 +70,9 @@ def test_only_what_noise_covers_is_given_if_that_is_wanted() -> None:
     client = Client("a", rows(), Policy(only_private=True), privacy=private)
     client.answer(ask_moments())
     client.answer(TellPrivacy())
-    with pytest.raises(RefusedError, match="'describe': its answer would leave without noise, and its policy allows only"):
+    with pytest.raises(
+        RefusedError, match="'describe': its answer would leave without noise, and its policy allows only"
+    ):
         client.answer(Describe("y"))
     for without in (None, Privacy(), Privacy(clip=1.0)):
         with pytest.raises(InputError, match="only_private, and there is no noise: it would answer nothing"):
