@@ -240,7 +240,10 @@ def _privacy(result: Result) -> Section | None:
         ("client", "epsilon", "delta", "with noise", "without"),
         rows,
         right=("epsilon", "delta"),
-        lines=("It is that of answers with noise; of those without, nothing is claimed.",),
+        lines=(
+            "It is that of answers with noise; of those without, nothing is claimed.",
+            "Losses, weights and proof rest on noisy answers; what each client gets is judged without noise.",
+        ),
     )
 
 

@@ -1,0 +1,208 @@
+"""What noise is worth, what it covers, and what a client knows of what it spent."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+from torch import nn
+
+from comity.client import Client, Policy, Privacy
+from comity.client.accounting import Budget, epsilon_of
+from comity.client.examples import DatasetClient
+from comity.client.privacy import COVERED, NOT_COVERED
+from comity.errors import InputError, RefusedError
+from comity.neural.hypernetworks import Hypernetwork
+from comity.neural.recipe import Recipe
+from comity.questions import QUESTIONS, Describe, Gradients, LocalSteps, TellPrivacy
+from small_client import ask_moments, rows
+
+QUIET = Privacy(clip=1.0, noise=2.0, delta=1e-5)
+
+
+def analytic(strength: float, delta: float) -> float:
+    """The ε of the Gaussian mechanism (Balle and Wang 2018) with sensitivity over deviation √strength."""
+    ratio = np.sqrt(strength)
+
+    def excess(epsilon: float) -> float:
+        over = np.exp(epsilon + log_ndtr(-ratio / 2 - epsilon / ratio))
+        return float(ndtr(ratio / 2 - epsilon / ratio) - over - delta)
+
+    return brentq(excess, 0.0, strength + 40 * ratio)
+
+
+@settings(max_examples=25)
+@given(st.floats(0.3, 30), st.integers(1, 300), st.sampled_from([1e-9, 1e-6, 1e-3]))
+def test_the_accountant_says_what_the_analytic_mechanism_does(noise: float, answers: int, delta: float) -> None:
+    strength = answers / noise**2
+    assert epsilon_of(strength, delta) == pytest.approx(analytic(strength, delta), rel=0.01, abs=1e-6)
+
+
+def test_nothing_given_is_nothing_spent() -> None:
+    assert epsilon_of(0.0, 1e-6) == 0.0
+
+
+@settings(max_examples=10)
+@given(st.floats(0.1, 20), st.floats(0.9, 1.1))
+def test_a_budget_allows_what_is_within_it(limit: float, share: float) -> None:
+    edge = brentq(lambda strength: analytic(strength, 1e-6) - limit, 1e-9, 1e3)
+    if abs(share - 1) > 1e-4:
+        assert Budget(limit, 1e-6).allows(share * edge) == (share < 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"noise": 1.0}, "there is noise and no clip"),
+        ({"clip": 0.0}, "clip is 0.0; it must be more than 0"),
+        ({"clip": "1"}, "clip is '1'; it must be a number"),
+        ({"clip": float("inf")}, "clip is inf; it must be a number"),
+        ({"clip": 1.0, "noise": -1}, "noise is -1; it must be 0 or more"),
+        ({"clip": 1.0, "noise": True}, "noise is True"),
+        ({"clip": 1.0, "noise": None}, "noise is None"),
+        ({"delta": 0}, "delta is 0; it must be more than 0"),
+        ({"delta": 0.7}, "delta is 0.7; it must be small"),
+        ({"clip": 1.0, "noise": 1.0, "epsilon": 0}, "epsilon is 0; it must be more than 0"),
+        ({"clip": 1.0, "epsilon": 3}, "epsilon is limited to 3 and there is no noise"),
+    ],
+)
+def test_what_makes_no_sense_is_said(given: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Privacy(**given)
+
+
+def test_every_question_is_covered_or_said_not_to_be() -> None:
+    assert {*COVERED, *NOT_COVERED, "tell-privacy"} == set(QUESTIONS)
+    assert not set(COVERED) & set(NOT_COVERED)
+    assert QUIET.covered == COVERED
+    assert QUIET.not_covered == NOT_COVERED
+    assert Privacy(clip=1.0).covered == (), "clipping alone hides nothing"
+    assert set(Privacy().not_covered) == set(QUESTIONS) - {"tell-privacy"}
+
+
+def test_a_restarted_client_knows_what_it_spent(tmp_path: Path) -> None:
+    def client(**privacy: float) -> Client:
+        settings = {"clip": 1.0, "noise": 1.0, "delta": 1e-5, "epsilon": 7.0} | privacy
+        return Client("a", rows(), privacy=Privacy(**settings), log_file=tmp_path / "log")
+
+    for _ in range(2):
+        client().answer(ask_moments())
+    with pytest.raises(RefusedError) as refused:
+        client().answer(ask_moments())
+    for figure in (analytic(2.0, 1e-5), analytic(3.0, 1e-5)):
+        assert f"{figure:.4g}" in str(refused.value)
+    assert "its limit is 7" in str(refused.value)
+    assert client().answer(Describe("y")).rows == 20, "what is not covered costs nothing"
+    with_more_noise = client(noise=4.0)
+    with_more_noise.answer(ask_moments())
+    stated = json.loads(with_more_noise.answer(TellPrivacy()).stated)
+    assert stated["epsilon"] == pytest.approx(analytic(2 + 1 / 16, 1e-5), rel=0.01)
+    assert stated["by_kind"] == {"moments": {"answers": 3, "releases": 3, "epsilon": stated["epsilon"]}}
+    assert stated["without_noise"] == {"describe": 1}
+    assert (stated["noise"], stated["limit"], stated["delta"]) == (4.0, 7.0, 1e-5)
+    assert (tuple(stated["covered"]), tuple(stated["not_covered"])) == (COVERED, NOT_COVERED)
+
+
+def test_an_answer_that_is_refused_costs_nothing(tmp_path: Path) -> None:
+    small = Client("a", rows(), Policy(largest_answer=10), privacy=QUIET, log_file=tmp_path / "log")
+    with pytest.raises(RefusedError):
+        small.answer(ask_moments())
+    stated = json.loads(Client("a", rows(), privacy=QUIET, log_file=tmp_path / "log").answer(TellPrivacy()).stated)
+    assert (stated["epsilon"], stated["by_kind"]) == (0.0, {})
+
+
+def test_answers_of_before_there_was_noise_are_not_hidden(tmp_path: Path) -> None:
+    Client("a", rows(), log_file=tmp_path / "log").answer(ask_moments())
+    client = Client("a", rows(), privacy=QUIET, log_file=tmp_path / "log")
+    client.answer(ask_moments())
+    stated = json.loads(client.answer(TellPrivacy()).stated)
+    assert stated["without_noise"] == {"moments": 1}
+    assert stated["epsilon"] == pytest.approx(analytic(0.25, 1e-5), rel=0.01)
+
+
+def test_no_clip_and_no_noise_are_the_plain_answer() -> None:
+    plain, same = (Client("a", rows(), privacy=privacy) for privacy in (None, Privacy()))
+    for question in (Describe("y"), ask_moments()):
+        for client in (plain, same):
+            client.answer(question)
+    assert [line.given for line in plain.log] == [line.given for line in same.log]
+
+
+def test_a_client_says_that_it_is_private_if_it_may_say_how() -> None:
+    assert Client("a", rows(), privacy=QUIET).answer(Describe("y")).private
+    assert Client("a", rows(), privacy=Privacy(clip=1.0)).answer(Describe("y")).private
+    assert not Client("a", rows(), privacy=Privacy()).answer(Describe("y")).private
+    silent = Client("a", rows(), Policy(questions=("describe",)), privacy=QUIET)
+    assert not silent.answer(Describe("y")).private
+
+
+def test_what_comes_from_whoever_asks_is_checked() -> None:
+    client = Client("a", rows(), privacy=QUIET)
+    question = ask_moments()
+    for split in ('{"folds": 2.5}', '{"repeats": 0}', '{"judges": -1}', '{"resamples": true}'):
+        with pytest.raises(InputError, match=r"of a split is .*; it must be a whole number"):
+            client.answer(type(question)(question.schema, split, question.points))
+    assert all(line.refused for line in client.log)
+
+
+def by_network(module: nn.Module, inputs: torch.Tensor, **recipe: object) -> tuple[DatasetClient, Gradients]:
+    client = DatasetClient("d", (inputs, torch.zeros(len(inputs))), module, "squared", privacy=QUIET)
+    told = Recipe(loss="squared", **recipe).to_json()
+    size = sum(each.numel() for name, each in module.named_parameters() if not name.startswith("2"))
+    return client, Gradients(told, np.zeros((1, size), np.float32), np.zeros(1), np.ones(1), 0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("module", "recipe", "message"),
+    [
+        (nn.Linear(3, 1), {"batch": 5}, "of 5 rows a step.*take all rows a step"),
+        (nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), {"personal": "^2"}, "with personal parameters"),
+        (nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.5)), {}, "cannot take rows one by one"),
+        (
+            nn.Sequential(nn.Linear(3, 1), nn.BatchNorm1d(1, track_running_stats=False)),
+            {},
+            "cannot take rows one by one",
+        ),
+    ],
+    ids=["batch", "personal", "dropout", "batch norm"],
+)
+def test_gradients_that_noise_cannot_cover_are_refused(module: nn.Module, recipe: dict, message: str) -> None:
+    client, question = by_network(module, torch.randn(40, 3), **recipe)
+    with pytest.raises(RefusedError, match=message):
+        client.answer(question)
+    assert client.log[0].releases == 0
+
+
+class Last(nn.Module):
+    """A recurrent layer, and a number from where it ends."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.layer, self.head = nn.GRU(3, 2, 2, batch_first=True, dropout=dropout), nn.Linear(2, 1)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layer(inputs)[0][:, -1])
+
+
+def test_recurrent_layers_give_noisy_gradients_too() -> None:
+    client, question = by_network(Last(), torch.randn(30, 4, 3))
+    assert np.isfinite(client.answer(question).gradients).all()
+    assert (client.log[0].releases, client.log[0].noise) == (1, 2.0)
+    client, question = by_network(Last(0.5), torch.randn(30, 4, 3))
+    with pytest.raises(RefusedError, match="a recurrent layer with dropout"):
+        client.answer(question)
+
+
+def test_every_local_step_is_paid_for() -> None:
+    client, question = by_network(nn.Linear(3, 1), torch.randn(40, 3))
+    network = Hypernetwork(2, 4, width=2, depth=1)
+    begin, rays = np.zeros((1, network.parameters), np.float32), np.full((5, 2, 2), 0.5)
+    client.answer(LocalSteps(question.recipe, network.to_json(), begin, rays, 0, 0, 0.1))
+    assert client.log[0].releases == 5
+    stated = json.loads(client.answer(TellPrivacy()).stated)
+    assert stated["epsilon"] == pytest.approx(analytic(5 / 4, 1e-5), rel=0.01)
