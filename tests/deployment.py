@@ -41,7 +41,10 @@ def free_ports(count: int) -> list[int]:
 
 
 class Deployment:
-    """A deployment that `write_deployment` wrote, with its processes by name; ``superlink`` is the SuperLink's."""
+    """A deployment that `write_deployment` wrote, with its processes by name; ``superlink`` is the SuperLink's.
+
+    An `app` of a test's own instead of comity's needs ``mode``, ``study``, ``out`` and ``nodes`` in its configuration.
+    """
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class Deployment:
         app: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.directory, self.clients, self.app = directory, tuple(clients), app
+        self.directory, self.clients = directory, tuple(clients)
         self.port, self.control_port, *own = free_ports(2 + len(self.clients))
         self._own_port = dict(zip(self.clients, own, strict=True))
         self.plan = Plan(self.clients, target, (Address("localhost", self.port),), self.control_port, 1, insecure)
@@ -64,6 +67,7 @@ class Deployment:
             **os.environ,
             "COMITY_PYTHON": sys.executable,
             "OMP_NUM_THREADS": "1",
+            **({} if app is None else {"COMITY_ANY_APP": "yes", "COMITY_APP": str(app)}),
             **(environment or {}),
             MARK: self._mark,
         }
@@ -150,7 +154,7 @@ class Deployment:
         with (self._logs / "run.log").open("wb") as log:
             process = subprocess.Popen(
                 [self.coordinator / "run.sh", mode],
-                env=self._environment | ({} if self.app is None else {"COMITY_APP": str(self.app)}) | environment,
+                env=self._environment | environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -173,6 +177,13 @@ class Deployment:
     def wait_for(self, text: str, name: str = "run", timeout: float = START) -> None:
         """Wait until a process has printed a text."""
         self._wait(name, text, 0, timeout)
+
+    def wait_until_ended(self, name: str, timeout: float = START) -> int:
+        """Wait until a process has ended by itself, and return its status."""
+        try:
+            return self._processes[name].wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{name} did not end in {timeout:.0f} seconds\n{self.tell()}") from None
 
     # Ending.
 

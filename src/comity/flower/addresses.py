@@ -80,6 +80,8 @@ def read_port(text: str | int, whole: str | None = None) -> int:
 
 def _check_version_6(host: str, text: str) -> None:
     try:
+        if "%" in host:  # a zone is for one machine only
+            raise ValueError
         ipaddress.IPv6Address(host)
     except ValueError:
         raise InputError(f"the address {shown(text)} is none; give HOST:PORT, such as north.example:{PORT}") from None

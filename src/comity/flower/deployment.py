@@ -114,6 +114,7 @@ def _coordinator(deployment: Deployment, authority: Authority | None) -> Iterato
         yield f"coordinator/{script}", TreeFile(_text(f"coordinator/{script}"), _PROGRAM)
     yield "coordinator/app/pyproject.toml", TreeFile(_fill("app.toml", deployment))
     if authority is not None:
+        yield "coordinator/clients.toml", TreeFile(_fill("clients.toml", deployment))
         server = authority.sign_server(_hosts(deployment))
         yield "coordinator/certificates/ca.crt", TreeFile(authority.signed.certificate)
         yield "coordinator/certificates/server.crt", TreeFile(server.certificate)
@@ -188,6 +189,9 @@ def _fill(template: str, deployment: Deployment, **more: str) -> str:
         "clients": ",".join(deployment.clients),
         "clients_toml": toml_text(",".join(deployment.clients)),
         "target_line": '# target = "the column to predict"' if target is None else f"target = {toml_text(target)}",
+        "keys_toml": "\n".join(
+            f"{toml_text(client)} = {toml_text(f'keys/{slug}.pub')}" for client, slug in deployment.directories.items()
+        ),
         "site_table": _site_table(deployment),
         "security": _text("insecure.md" if deployment.insecure else "secure.md").strip(),
         "site_security": _text("site_insecure.md" if deployment.insecure else "site_secure.md").strip(),

@@ -23,5 +23,8 @@ esac
     printf 'mode = "%s"\n' "$mode"
     printf 'study = %s\n' "$(toml "${COMITY_STUDY:-$here/study.toml}")"
     printf 'out = %s\n' "$(toml "${COMITY_OUT:-$here/result}")"
+    if [ "$COMITY_INSECURE" = no ]; then
+        printf 'nodes = %s\n' "$(toml "$here/state/nodes.json")"
+    fi
 } > "$here/state/run.toml"
 exec "$COMITY_PYTHON" -m comity.flower.running "${COMITY_APP:-$here/app}" --config "$here/state/run.toml"

@@ -13,4 +13,4 @@ if [ "$COMITY_INSECURE" = yes ]; then
 else
     set -- "$@" --root-certificates "$here/ca.crt" --auth-supernode-private-key "$here/client.key"
 fi
-exec flower-supernode "$@"
+exec "$COMITY_PYTHON" -m comity.flower.supernode "$@"
