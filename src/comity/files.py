@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from io import BufferedRandom
 from pathlib import Path
 
@@ -122,6 +123,45 @@ def write_directory(
             (draft / name).write_bytes(content.encode() if isinstance(content, str) else content)
         draft.chmod(0o777 & ~_umask())
         _put(draft, path, marker)
+    except BaseException as error:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+        if isinstance(error, OSError):
+            raise OutputError(f"{directory}: cannot be written ({error.strerror or error})") from None
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """A file of a tree: what is in it, and who may do what with it."""
+
+    content: str | bytes = field(repr=False)
+    mode: int = 0o644
+
+
+def write_tree(directory: str | os.PathLike[str], files: Mapping[str, TreeFile]) -> None:
+    """Write files, by paths with slashes, into a new directory, whole or not at all.
+
+    What is there already is never touched: it could hold keys that nobody can make again. Until all is written, only
+    the user can look into it.
+    """
+    path = check_free(directory, (), force=False)
+    made = [parent for parent in path.parents if not parent.exists()]  # the innermost first
+    draft: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        for name, file in files.items():
+            place = draft / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            content = file.content.encode() if isinstance(file.content, str) else file.content
+            with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode), "wb") as opened:
+                opened.write(content)
+        draft.chmod(0o777 & ~_umask())
+        draft.rename(path)  # onto nothing, or onto an empty directory
     except BaseException as error:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)

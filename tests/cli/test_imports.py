@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["pandas", "pyarrow", "torch", "flwr", "networkx", "matplotlib"]
+HEAVY = ["pandas", "pyarrow", "torch", "flwr", "cryptography", "networkx", "matplotlib"]
 CHECK = "import sys; loaded = [name for name in {names} if name in sys.modules]; assert not loaded, loaded"
 
 
@@ -31,8 +31,9 @@ def test_solve_is_a_function_whatever_was_imported_before() -> None:
     run("import comity.solving, comity; assert callable(comity.solve) and callable(comity.verify)")
 
 
-HELP = [["--help"], ["--version"]] + [
-    [command, "--help"] for command in ("demo", "solve", "predict", "verify", "show", "equilibrium", "certify")
+HELP = [["--help"], ["--version"], ["federation", "init", "--help"]] + [
+    [command, "--help"]
+    for command in ("demo", "solve", "predict", "verify", "show", "equilibrium", "certify", "federation")
 ]
 
 

@@ -15,6 +15,7 @@ from comity import __version__
 from comity.cli.compare import compare
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
+from comity.cli.federation import federation
 from comity.cli.predict import predict
 from comity.cli.reproduce import reproduce
 from comity.cli.show import show
@@ -60,6 +61,8 @@ Examples:
   comity equilibrium wishes.csv      coalitions from who wants whom
   comity equilibrium game.json       coalitions and proof from utilities
   comity certify game.json my.json   check a partition of your own
+  comity federation init trial/ --clients a,b,c --target y
+                                     a deployment over Flower, ready to start
   eval "$(comity completion bash)"   complete commands with Tab""",
 )
 @click.version_option(__version__, prog_name="comity")
@@ -84,7 +87,7 @@ def completion(shell: str) -> None:
     click.echo(complete(cli, {}, "comity", "_COMITY_COMPLETE").source())
 
 
-for command in (demo, solve, predict, verify, show, compare, reproduce, equilibrium, certify):
+for command in (demo, solve, predict, verify, show, compare, reproduce, equilibrium, certify, federation):
     cli.add_command(command)
 
 

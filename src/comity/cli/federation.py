@@ -1,0 +1,73 @@
+"""``comity federation``: a deployment over Flower."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group(short_help="Set up a federation of machines over Flower.")
+def federation() -> None:
+    """Set up a federation whose clients are machines of their own, over Flower."""
+
+
+@federation.command(
+    short_help="Write a ready deployment: certificates, keys, scripts, READMEs.",
+    epilog="""\b
+Examples:
+  comity federation init trial/ --clients north,south,east --target died
+  comity federation init study/ --clients north,south,east --target died \\
+      --address coordinator.example:9092""",
+)
+@click.argument("directory", type=click.Path())
+@click.option("--clients", required=True, metavar="A,B,C", help="The clients' names, separated by commas.")
+@click.option("--target", metavar="COLUMN", help="The column to predict; may also be said later, in study.toml.")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="Where sites reach the coordinator (localhost:9092 unless told). May be given again for its other names: "
+    "sites use the first, the certificate is good for all.",
+)
+@click.option("--control-port", type=int, help="The coordinator's own port, for starting runs (the one after).")
+@click.option("--site-port", type=int, help="The first site's own port (the next one); others follow.")
+@click.option("--insecure", is_flag=True, help="No encryption, no keys, anybody may join: for trials on one machine.")
+def init(
+    directory: str,
+    clients: str,
+    target: str | None,
+    addresses: tuple[str, ...],
+    control_port: int | None,
+    site_port: int | None,
+    insecure: bool,
+) -> int:
+    """Write a ready deployment into DIRECTORY, which must be new or empty.
+
+    coordinator/ has what the coordinator's machine needs, sites/ a directory for each client, to be taken to its
+    machine, and authority/ the key that signs certificates, to be kept offline. Each has a README.md to follow.
+
+    Exit status: 0 written, 2 bad input.
+    """
+    from comity.core.optional import require
+
+    require("cryptography", "to make certificates and keys")
+    from comity.flower.addresses import PORT, read_address
+    from comity.flower.deployment import Deployment, write_deployment
+
+    read = tuple(read_address(address) for address in addresses or (f"localhost:{PORT}",))
+    control = read[0].port + 1 if control_port is None else control_port
+    deployment = Deployment(
+        clients=tuple(name.strip() for name in clients.split(",")),
+        target=target,
+        addresses=read,
+        control_port=control,
+        site_port=max(read[0].port, control) + 1 if site_port is None else site_port,
+        insecure=insecure,
+    )
+    write_deployment(directory, deployment)
+    if insecure:
+        click.echo(
+            "Warning: INSECURE: nothing is encrypted, and anybody may join. For trials on one machine.", err=True
+        )
+    click.echo(f"Written to {directory}: a coordinator and {len(deployment.clients)} sites. Begin with its README.md.")
+    return 0

@@ -1,0 +1,101 @@
+"""A run started on the SuperLink, followed to its end (``python -m comity.flower.running``).
+
+``flwr run --stream`` exits with 0 even if the app failed, so the status of the run is asked for in the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from comity.flower.commands import CONNECTION, FlowerError, ask_flower
+
+DAY = 24 * 3600.0
+_FINISHED = "finished:"
+_COMPLETED = "finished:completed"
+_SETTLING = 60.0  # seconds in which a run whose log has ended must be known to have finished
+_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: its status, as Flower has it, and why."""
+
+    run: str
+    status: str
+    details: str
+
+    @property
+    def completed(self) -> bool:
+        """Whether all went well."""
+        return self.status == _COMPLETED
+
+    def __str__(self) -> str:
+        why = f": {self.details}" if self.details and self.details != "N/A" else ""
+        return f"run {self.run} {self.status.removeprefix(_FINISHED)}{why}"
+
+
+def start(app: Path, config: Path | None = None) -> str:
+    """Start the app in a directory, with settings from a TOML file; return the number of the run."""
+    settings = () if config is None else ("--run-config", str(config))
+    return str(ask_flower("run", str(app), CONNECTION, *settings)["run-id"])
+
+
+def follow(run: str, timeout: float = DAY) -> Ending:
+    """Print what the app prints until the run has ended; one that takes longer than `timeout` seconds is stopped."""
+    until = time.monotonic() + timeout
+    try:
+        command = ["flwr", "log", run, CONNECTION, "--stream"]
+        subprocess.run(command, timeout=timeout, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        stop(run)
+        raise FlowerError(f"run {run} was stopped: it took longer than {timeout:.0f} seconds") from None
+    except KeyboardInterrupt:
+        stop(run)
+        raise
+    # The log ends with the run; if it ended before, as when the connection was lost, the status says so for a while.
+    until = min(until, time.monotonic() + _SETTLING)
+    while True:
+        ending = status(run)
+        if ending.status.startswith(_FINISHED) or time.monotonic() > until:
+            return ending
+        time.sleep(_PAUSE)
+
+
+def status(run: str) -> Ending:
+    """Ask how a run is doing."""
+    (told,) = ask_flower("list", CONNECTION, "--run-id", run)["runs"]
+    return Ending(run, str(told["status"]), str(told.get("status-details", "")))
+
+
+def stop(run: str) -> None:
+    """Stop a run."""
+    ask_flower("stop", run, CONNECTION)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an app, print what it prints, and return 0 if it went well."""
+    parser = argparse.ArgumentParser(prog="python -m comity.flower.running")
+    parser.add_argument("app", type=Path, help="the app's directory")
+    parser.add_argument("--config", type=Path, help="a TOML file with settings of the app")
+    parser.add_argument("--timeout", type=float, default=DAY, help="seconds after which the run is stopped")
+    given = parser.parse_args(arguments)
+    try:
+        ending = follow(start(given.app, given.config), given.timeout)
+    except FlowerError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted; the run was stopped.", file=sys.stderr)
+        return 130
+    print(ending, file=sys.stdout if ending.completed else sys.stderr, flush=True)
+    return 0 if ending.completed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""What `comity federation init` wrote works, with real processes on this machine: who gets in, and who does not."""
+
+import json
+import shutil
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from comity.flower.certificates import make_node_key
+from deployment import Deployment
+from standin import write_stand_in
+
+NAMES = ["north", 'St. John\'s "A" & $(B)', "Köln 東京"]
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """Three sites that have connected; the path has what shells and TOML trip over."""
+    place = tmp_path_factory.mktemp("a \"quoted\" 'place' \\ $HOME")
+    with Deployment(place / "trial", NAMES, target="y", app=write_stand_in(place / "app")) as trial:
+        trial.start()
+        yield trial
+
+
+def answers(trial: Deployment) -> dict[str, str]:
+    done = trial.run(timeout=180)
+    assert done.returncode == 0, f"{done.stdout}\n{trial.tell()}"
+    (told,) = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
+    found: dict[str, str] = json.loads(told.removeprefix("ANSWERS "))["answers"]
+    return found
+
+
+def expected(trial: Deployment) -> dict[str, str]:
+    return {client: str(trial.site(client) / "site.toml") for client in NAMES}
+
+
+def test_every_client_is_reached_under_its_own_name(trial: Deployment) -> None:
+    assert answers(trial) == expected(trial), "each node id is that of the client whose key it has"
+
+
+def test_a_run_that_failed_says_so(trial: Deployment) -> None:
+    """Flower's own command exits with 0."""
+    done = trial.run("check", timeout=180)
+    assert done.returncode == 1
+    assert "this app checks nothing" in done.stdout
+
+
+def test_registering_again_changes_nothing(trial: Deployment) -> None:
+    nodes = (trial.coordinator / "state" / "nodes.json").read_text()
+    trial.register()
+    assert trial.log("register").count("was registered already") == len(NAMES)
+    assert (trial.coordinator / "state" / "nodes.json").read_text() == nodes
+
+
+def intruder(trial: Deployment, place: Path) -> Path:
+    site = place / place.name
+    shutil.copytree(trial.site("north"), site, ignore=shutil.ignore_patterns("state"))
+    return site
+
+
+def refused(trial: Deployment, site: Path) -> str:
+    """Start a SuperNode that must not get in, and return what it said when it gave up."""
+    trial.start_site(site.name, wait=False, script=site / "supernode.sh", COMITY_PATIENCE="3")
+    assert trial.wait_until_ended(site.name) == 1
+    assert "SuperNode ID" not in trial.log(site.name)
+    return trial.log(site.name)
+
+
+def test_an_unregistered_key_does_not_get_in(trial: Deployment, tmp_path: Path) -> None:
+    site = intruder(trial, tmp_path)
+    (site / "client.key").write_bytes(make_node_key().private)
+    assert "Failed to activate SuperNode" in refused(trial, site)
+
+
+def test_a_site_without_a_key_does_not_get_in(trial: Deployment, tmp_path: Path) -> None:
+    site = intruder(trial, tmp_path)
+    script = site / "supernode.sh"
+    script.write_text(script.read_text().replace('--auth-supernode-private-key "$here/client.key"', ""))
+    assert "must be registered" in refused(trial, site)
+
+
+def test_a_site_without_tls_does_not_get_in(trial: Deployment, tmp_path: Path) -> None:
+    """Flower tries again for ever; nothing that it sends is understood."""
+    site = intruder(trial, tmp_path)
+    settings = site / "settings.sh"
+    settings.write_text(settings.read_text().replace("COMITY_INSECURE=no", "COMITY_INSECURE=yes"))
+    before = trial.log("superlink").count("Activated")
+    trial.start_site(site.name, wait=False, script=site / "supernode.sh")
+    trial.wait_for("Starting Flower SuperExec", site.name)
+    time.sleep(5)
+    said = trial.log(site.name)
+    assert "INSECURE" in said
+    assert "SuperNode ID" not in said
+    assert trial.log("superlink").count("Activated") == before
+    trial.kill(site.name)
+
+
+def test_another_authority_is_not_believed(trial: Deployment) -> None:
+    with pytest.raises(httpx.ConnectError, match="certificate"):
+        httpx.get(f"https://localhost:{trial.port}/health")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/control/start-run",
+        "/v1/control/register-node",
+        "/v1/runtime/acquire-task",
+        "/v1/fleet/../control/register-node",
+        "/v1/fleet/%2e%2e/control/register-node",
+        "/v1/fleet/..%2fcontrol%2fregister-node",
+        "/v1/fleet/%2e%2e",
+        "//v1/control/register-node",
+        "/v1/fleet/..\\control",
+        "/docs",
+        "/openapi.json",
+    ],
+)
+def test_sites_reach_nothing_but_what_sites_need(trial: Deployment, path: str) -> None:
+    """Else whoever reaches the port could register a key, or have code run at every site."""
+    assert answered(trial, trial.port, "POST", path) == 404
+
+
+def test_the_inner_door_has_what_the_outer_has_not(trial: Deployment) -> None:
+    """So that the test above says something."""
+    assert answered(trial, trial.control_port, "POST", "/v1/control/register-node") != 404
+    assert answered(trial, trial.port, "GET", "/health") == 200
+
+
+def answered(trial: Deployment, port: int, method: str, path: str) -> int:
+    """Send a path as it is, and return the status of the answer."""
+    context = ssl.create_default_context(cafile=trial.coordinator / "certificates" / "ca.crt")
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=30) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as secured,
+    ):
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        secured.sendall(head.encode())
+        return int(secured.recv(64).split()[1])
+
+
+def test_an_app_that_is_not_comitys_is_not_run(trial: Deployment) -> None:
+    """The stand-in has code of its own: a site that is not told to run every app ends instead."""
+    trial.stop("north")
+    trial.start_site("north", COMITY_ANY_APP="no")
+    process = trial.start_run()
+    trial.wait_until_ended("north")
+    assert "Refused: the coordinator sent an app with more than settings in it ('stand_in_client.py')" in trial.log(
+        "north"
+    )
+    trial.start_site("north")
+    process.wait(180)
+
+
+def test_who_was_killed_comes_back(trial: Deployment) -> None:
+    """The site and the coordinator, each with SIGKILL; keys and names are still known."""
+    trial.kill("north")
+    trial.start_site("north")
+    trial.kill("superlink")
+    trial.start_superlink()
+    assert answers(trial) == expected(trial)
+
+
+def test_another_deployment_beside_it(trial: Deployment, tmp_path: Path) -> None:
+    """Insecure, where there is nothing to register, and it says so wherever it can."""
+    with Deployment(tmp_path / "beside", ["a"], insecure=True) as beside:
+        beside.start()
+        assert "INSECURE" in beside.log("superlink")
+        assert "INSECURE" in beside.log("a")
+        assert "nothing to register" in beside.log("register")
+        assert all(trial.is_running(name) for name in ("superlink", *NAMES))
