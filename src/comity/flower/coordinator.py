@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from flwr.serverapp import Grid
 
-from comity.errors import ComityError, DepartedError, InputError
+from comity.core import check_names
+from comity.errors import DepartedError, InputError
 from comity.files import check_free, read_text, write_text
 from comity.flower.federation import OverFlower
 from comity.flower.messages import TAKE, to_content
+from comity.flower.registration import read_nodes
 from comity.flower.roster import Patience, Roster, Say
 from comity.journal import Journal
 from comity.own import Own
@@ -26,7 +28,7 @@ from comity.sealed import FILES
 from comity.solving import Opened, run
 from comity.study import PATHS, Study, read_study
 
-_CONFIG = ("mode", "study", "clients", "members", "out", "timeout", "grace", "poll", "sites", "job")
+_CONFIG = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll", "sites", "job")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Job:
         out = Path(str(config["out"]))
         return cls(
             study=Study.from_mapping(settings),
-            roster=_roster(str(config["clients"]), str(config.get("members", ""))),
+            roster=_roster(str(config["clients"]), str(config.get("nodes", ""))),
             out=out,
             patience=Patience(**{key: float(value) for key, value in times.items() if value is not None}),
             name=_name_in(_working(out)),
@@ -134,17 +136,18 @@ def _name_in(working: Path) -> str:
     return name
 
 
-def _roster(clients: str, members: str) -> Roster:
-    names = tuple(name.strip() for name in clients.split(",") if name.strip())
-    if not members:
-        return Roster(names)
+def _roster(clients: str, nodes: str) -> Roster:
+    """Return the clients, named in a list of JSON or with commas between, and which node is whose (a file of JSON)."""
     try:
-        told = json.loads(read_text(members))
-        keys = {str(name): str(key).encode() for name, key in told.items()}
-    except (ValueError, AttributeError) as error:
-        if isinstance(error, ComityError):
-            raise
-        raise InputError(f"{members}: this should be a JSON object with the public key of each client") from None
-    if absent := [name for name in names if name not in keys]:
-        raise InputError(f"{members}: there is no key of {absent[0]!r}")
-    return Roster(names, keys)
+        names = json.loads(clients) if clients.startswith("[") else [name.strip() for name in clients.split(",")]
+    except ValueError:
+        raise InputError(
+            f"the clients are {clients!r}; they must be a JSON list, or names with commas between"
+        ) from None
+    check_names(names)
+    if not nodes:
+        return Roster(tuple(names))
+    registered = {client: node for node, client in read_nodes(Path(nodes)).items()}
+    if absent := [name for name in names if name not in registered]:
+        raise InputError(f"{nodes}: client {absent[0]!r} is not registered; register its key first")
+    return Roster(tuple(names), registered)

@@ -14,7 +14,7 @@ from comity.flower.roster import Patience, Roster, Rules, Say
 
 @dataclass(eq=False)
 class Meeting:
-    """Who is there: every node is asked once for its name, and believed if its key is the one of that name."""
+    """Who is there: every node is asked once for its name, and believed if it is the node registered by that name."""
 
     grid: Grid
     roster: Roster
@@ -27,8 +27,7 @@ class Meeting:
 
     def greet(self) -> None:
         """Ask new nodes for their names, and hear those that answer."""
-        infos = {info.node_id: info for info in self.grid.get_nodes()}
-        fresh = [node for node in infos if node not in self.seen]
+        fresh = [node for node in self.grid.get_node_ids() if node not in self.seen]
         self.seen.update(fresh)
         messages = [
             Message(saying(), node, HELLO, ttl=self.patience.answer + self.patience.grace, group_id="hello")
@@ -41,12 +40,12 @@ class Meeting:
         for reply in list(self.grid.pull_messages(list(self._asked))):
             node = self._asked.pop(reply.metadata.reply_to_message_id)
             try:
-                self._hear(node, reply, infos[node].public_key if node in infos else b"")
-            except (ComityError, KeyError) as error:
+                self._hear(node, reply)
+            except ComityError as error:
                 self.say(f"a node is not taken for a client: {error}")
                 self.seen.discard(node)  # it may be mended
 
-    def _hear(self, node: int, reply: Message, key: bytes) -> None:
+    def _hear(self, node: int, reply: Message) -> None:
         if reply.has_error():
             raise FormatError(f"it cannot say its name ({reply.error.reason})")
         told = told_in(reply.content)
@@ -55,11 +54,9 @@ class Meeting:
             raise RefusedError(str(told["refused"]))
         if name not in self.roster.clients:
             raise InputError(f"it says that it is {name!r}, who is not expected")
-        if self.roster.keys and self.roster.keys.get(name) != key:
+        if self.roster.nodes and self.roster.nodes.get(name) != node:
             raise InputError(f"it says that it is {name!r}, and does not have the key of {name!r}")
-        if self.nodes.get(name, node) != node and not self.roster.keys:
-            online = {info.node_id for info in self.grid.get_nodes()}
-            if self.nodes[name] in online:
-                raise InputError(f"it says that it is {name!r}, as another does who is there")
+        if self.nodes.get(name, node) != node and self.nodes[name] in set(self.grid.get_node_ids()):
+            raise InputError(f"it says that it is {name!r}, as another does who is there")
         self.nodes[name] = node
         self.rules[name] = Rules(tuple(str(told.get("questions", "")).split(",")), told.get("shares") == "yes")

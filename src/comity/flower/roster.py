@@ -26,10 +26,10 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The clients that are expected, and the public key of each, where keys are used: none can speak for another."""
+    """The clients that are expected, and which node is whose, where keys are registered: none can speak for another."""
 
     clients: tuple[str, ...]
-    keys: Mapping[str, bytes] = field(default_factory=dict)
+    nodes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

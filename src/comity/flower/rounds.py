@@ -170,7 +170,7 @@ class Round(Generic[Answer]):
 
     def _find_anew(self, names: Iterable[str]) -> None:
         """Look whether clients are there as other nodes: without keys, a node that is started anew is a new one."""
-        if self.carrier.roster.keys:
+        if self.carrier.roster.nodes:
             return
         short = Patience(self.patience.poll * 4, self.patience.poll * 4, self.patience.poll)
         met = Meeting(self.grid, self.carrier.roster, short, lambda told: None)

@@ -191,26 +191,17 @@ def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
     assert not list(tmp_path.glob(".out.job"))
 
 
-def test_a_name_is_believed_only_with_its_key(sites, tmp_path, job):
-    from comity.flower.roster import Roster
-
-    grid = grid_of(sites)
-    infos = {11: b"key a", 12: b"key b", 13: b"key c", 14: b"stolen"}
-
-    def nodes():
-        from flwr.proto.node_pb2 import NodeInfo
-
-        return [NodeInfo(node_id=node, public_key=key) for node, key in infos.items()]
-
-    grid.get_nodes = nodes
-    members = tmp_path / "members.json"
-    members.write_text(json.dumps({name: f"key {name}" for name in sites}))
-    config = config_of(tmp_path, write_study(tmp_path), sites, members=str(members))
+def test_a_name_is_believed_only_with_its_key(sites, tmp_path):
+    nodes = tmp_path / "nodes.json"
+    nodes.write_text(json.dumps({"11": "a", "12": "b", "13": "c", "99": "d"}))
+    config = config_of(tmp_path, write_study(tmp_path), sites, nodes=str(nodes))
     said = []
-    found = coordinate(grid, Job.read(config), said.append)
+    found = coordinate(grid_of(sites), Job.read(config), said.append)
     assert found.clients == ("a", "b", "c")
     assert any("does not have the key of 'd'" in line for line in said)
-    assert Job.read(config).roster == Roster(tuple(sites), {name: f"key {name}".encode() for name in sites})
+    nodes.write_text(json.dumps({"11": "a", "12": "b", "13": "c"}))
+    with pytest.raises(InputError, match="client 'd' is not registered"):
+        Job.read(config)
 
 
 def test_two_nodes_of_one_name_are_not_taken_for_two(sites, job):
@@ -228,7 +219,7 @@ def test_two_nodes_of_one_name_are_not_taken_for_two(sites, job):
         ({"study": ""}, "does not say its 'study'"),
         ({"mode": "guess"}, "it must be solve or check"),
         ({"timeout": -1.0}, "must be a positive number"),
-        ({"members": "missing.json"}, "no such file"),
+        ({"nodes": "missing.json"}, "is not registered"),
     ],
 )
 def test_bad_configurations_are_told(wrong, said, sites, tmp_path):
