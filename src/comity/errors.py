@@ -40,5 +40,15 @@ class TrainingError(ComityError, ArithmeticError):
     """A training cannot go on: a loss is not a number."""
 
 
+class NotFiniteError(TrainingError):
+    """An answer holds a value that is infinite or not a number; `client` says whose it is."""
+
+    def __init__(self, client: str) -> None:
+        super().__init__(
+            f"the answer of client {client!r} holds a value that is infinite or not a number; it cannot be summed"
+        )
+        self.client = client
+
+
 class ComityWarning(UserWarning):
     """Something had to be decided that the user may want to know, such as a column that was left out."""
