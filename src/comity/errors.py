@@ -50,5 +50,13 @@ class NotFiniteError(TrainingError):
         self.client = client
 
 
+class MissingClientsError(ComityError):
+    """Clients are missing, `clients`, and it cannot go on without them."""
+
+    def __init__(self, message: str, clients: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.clients = clients
+
+
 class ComityWarning(UserWarning):
     """Something had to be decided that the user may want to know, such as a column that was left out."""

@@ -1,0 +1,1 @@
+"""The federation for real: clients and a coordinator on Flower (extra `flower`)."""
