@@ -101,4 +101,4 @@ def _size(content: RecordDict) -> int:
     """Return how many bytes records take, without what a transport adds."""
     arrays = sum(record.count_bytes() for record in content.array_records.values())
     # A ConfigRecord cannot count its own when a list in it is empty.
-    return arrays + sum(config_record_to_proto(record).ByteSize() for record in content.config_records.values())
+    return arrays + sum(int(config_record_to_proto(record).ByteSize()) for record in content.config_records.values())

@@ -76,6 +76,17 @@ class SecureSum:
         exchange = Exchange(self.grid, names, token_hex(16), self.timeout)
         return _Sum(self.terms, exchange, self.terms.neighbours(names)).run(contents)
 
+    def total_of_all(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
+        """Return the sum and its cost as `Federation._carry_total` does: of everybody who was asked, or none."""
+        total = self.total(questions)
+        if total.missing:
+            gone = "; ".join(f"{name!r} {why}" for name, why in total.missing.items())
+            raise MissingClientsError(
+                f"the sum is not of everybody who was asked. Missing: {gone}. Start them again, or leave them out",
+                tuple(total.missing),
+            )
+        return total.answer, total.cost
+
 
 @dataclass(eq=False)
 class _Sum:
