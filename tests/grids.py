@@ -64,8 +64,9 @@ def garbled(garble: Callable[[Message], Message | None], when: When = always) ->
     """A node whose answers become something else on the way."""
 
     def fault(message: Message, answer: Answer) -> Message | None:
+        now = when(message)  # an app may take its message apart
         reply = answer(message)
-        return garble(reply) if when(message) else reply
+        return garble(reply) if now else reply
 
     return fault
 

@@ -40,7 +40,7 @@ _GIVEN = {
     "FitAloneAnswer": {"parameters": "Vd", "penalties": "V", "losses": "V"},
     "Evaluation": {"values": "M", "errors": "M", "gains": "M", "gain_errors": "M"},
     "GradientsAnswer": {"losses": "M", "gradients": "MD"},
-    "LocalStepsAnswer": {"change": "KP", "losses": "SKR"},
+    "LocalStepsAnswer": {"change": "KP", "objective": "1"},
     "HeldLossesAnswer": {"losses": "M"},
     "TrainAloneAnswer": {"parameters": "D", "loss": "1"},
     "Found": {"sets": "FN", "weights": "3FN", "losses": "3F", "tolerance": "F", "errors": "F"},

@@ -58,5 +58,23 @@ class TrainingError(ComityError, ArithmeticError):
     """A training cannot go on: a loss is not a number."""
 
 
+class NotFiniteError(TrainingError):
+    """An answer holds a value that is infinite or not a number; `client` says whose it is."""
+
+    def __init__(self, client: str) -> None:
+        super().__init__(
+            f"the answer of client {client!r} holds a value that is infinite or not a number; it cannot be summed"
+        )
+        self.client = client
+
+
+class MissingClientsError(ComityError):
+    """Clients are missing, `clients`, and it cannot go on without them."""
+
+    def __init__(self, message: str, clients: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.clients = clients
+
+
 class ComityWarning(UserWarning):
     """Something had to be decided that the user may want to know, such as a column that was left out."""

@@ -23,15 +23,8 @@ class Averaging(Method):
     def go_on(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return their average after every client's steps."""
         rule = Descent(session.budget.steps, session.budget.rate_in(number))
-        trained, _ = session.train(self.models(session, state), rule, number)
-        return average(trained, session)
+        return session.train_together(state, rule, number)
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the same for every client (N, D)."""
         return np.tile(state, (len(session.clients), 1))
-
-
-def average(models: Tensors, session: Session) -> Tensors:
-    """Return the mean of clients' models (N, D), each weighing as many rows as it has."""
-    mean: Tensors = np.tensordot(session.shares, models, axes=1).astype(models.dtype)
-    return mean

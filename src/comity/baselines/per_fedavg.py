@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 
-from comity.baselines.averaging import average
 from comity.baselines.method import Method
 from comity.baselines.session import Session, check_positive
 from comity.neural.rules import Descent, Meta
@@ -40,8 +39,7 @@ class PerFedAvg(Method):
         rule = replace(one, steps=budget.steps_of(one.gradients, number))
         if not rule.steps:
             return state
-        trained, _ = session.train(np.tile(state, (len(session.clients), 1)), rule, number)
-        return average(trained, session)
+        return session.train_together(state, rule, number)
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the start after one step of each client (N, D)."""

@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 
-from comity.baselines.averaging import average
 from comity.baselines.method import Method
 from comity.baselines.session import Session, check_positive
 from comity.errors import InputError
@@ -47,8 +46,7 @@ class PFedMe(Method):
         if not steps:
             return state
         rule = Moreau(steps, self.reach / self.pull, self.pull, self.inner, budget.rate_in(number))
-        trained, _ = session.train(np.tile(state, (len(session.clients), 1)), rule, number)
-        mixed: Tensors = (1 - self.mixing) * state + self.mixing * average(trained, session)
+        mixed: Tensors = (1 - self.mixing) * state + self.mixing * session.train_together(state, rule, number)
         return mixed.astype(state.dtype)
 
     def models(self, session: Session, state: Tensors) -> Tensors:

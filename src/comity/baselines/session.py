@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from comity.errors import InputError, TrainingError
+from comity.errors import InputError, NotFiniteError, TrainingError
 from comity.federation import Federation
 from comity.neural.adam import cosine
 from comity.neural.modules import Functional
@@ -133,6 +133,25 @@ class Session:
         self._check_finite(number, trained, losses)
         return trained, losses
 
+    def train_together(self, model: Tensors, rule: Rule, number: int) -> Tensors:
+        """Return the mean of where clients take a model (D,) in a round by a rule, each weighing its share of rows.
+
+        Only the sum over clients is asked for: each multiplies by its share.
+        """
+        told, sent = self._told, rule_to_json(rule)
+        step = number * self.budget.steps
+        try:
+            total = self.federation.total(
+                {
+                    client: TrainLocally(told, sent, np.ascontiguousarray(model), step, share)
+                    for client, share in zip(self.clients, self.shares.tolist(), strict=True)
+                }
+            )
+        except NotFiniteError as error:
+            raise self._not_a_number(error.client, number) from None
+        mean: Tensors = total.parameters.astype(model.dtype)
+        return mean
+
     def gradients(self, model: Tensors, step: int) -> tuple[Floats, Tensors]:
         """Return every client's loss (N,) at a model (D,) on the rows of a step, and its gradient (N, D)."""
         question = Gradients(self._told, np.ascontiguousarray(model[None]), np.zeros(1), np.zeros(1), step, 0.0)
@@ -187,10 +206,13 @@ class Session:
     def _check_finite(self, number: int, arrays: Tensors, losses: Floats) -> None:
         for place, client in enumerate(self.clients):
             if not (np.isfinite(arrays[place]).all() and np.isfinite(losses[place])):
-                raise TrainingError(
-                    f"the loss of client {client!r} is not a number in round {number + 1}; take a lower rate than "
-                    f"{self.budget.rate:g}"
-                )
+                raise self._not_a_number(client, number)
+
+    def _not_a_number(self, client: str, number: int) -> TrainingError:
+        return TrainingError(
+            f"the loss of client {client!r} is not a number in round {number + 1}; take a lower rate than "
+            f"{self.budget.rate:g}"
+        )
 
 
 def personal_pattern(module: nn.Module, part: Part) -> str | None:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from comity.errors import InputError, TrainingError
+from comity.errors import InputError, NotFiniteError, TrainingError
 from comity.federation import Federation
 from comity.neural.adam import Adam, cosine
 from comity.neural.hypernetworks import Hypernetwork, Parametrisation
@@ -256,14 +256,12 @@ class Trainer:
             for own, client in enumerate(clients)
             if rays[:, :, own].any()
         }
-        answers = self.federation.ask(asked)
-        total, objective = torch.zeros_like(state.parameters), 0.0
-        for own, client in enumerate(clients):
-            if client in answers:
-                self._check_finite(client, state.step, answers[client].losses, answers[client].change)
-                total = total + torch.as_tensor(answers[client].change)
-                objective += float((answers[client].losses * rays[:, None, :, own]).mean(axis=(0, 1)).sum())
-        return [total / (len(clients) * settings.local_steps)], objective / rays.shape[1]
+        try:
+            total = self.federation.total(asked)
+        except NotFiniteError as error:
+            raise _not_a_number(error.client, state.step) from None
+        gone = torch.as_tensor(total.change) / (len(clients) * settings.local_steps)
+        return [gone], float(total.objective[0])
 
     def _check(self, state: State, back_to: int = -1) -> None:
         """Look at what clients lose on rows held out, and keep the parameters if that is the least so far.
@@ -315,10 +313,14 @@ class Trainer:
     @staticmethod
     def _check_finite(client: str, step: int, *arrays: Tensors) -> None:
         if not all(np.isfinite(each).all() for each in arrays):
-            raise TrainingError(
-                f"the loss of client {client!r} is not a number at step {step}; take a smaller rate, or look for "
-                "values in its rows that are too large"
-            )
+            raise _not_a_number(client, step)
+
+
+def _not_a_number(client: str, step: int) -> TrainingError:
+    return TrainingError(
+        f"the loss of client {client!r} is not a number at step {step}; take a smaller rate, or look for values in its "
+        "rows that are too large"
+    )
 
 
 def train(

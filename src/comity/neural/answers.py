@@ -70,7 +70,8 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         parameters = parameters - question.rate * gradient
         change = change + gradient
         lost.append(losses.reshape(len(parameters), -1))
-    return LocalStepsAnswer(_array(change), _array(torch.stack(lost).double()))
+    part = _array(torch.stack(lost).double()) * question.rays[:, None, :, question.own]
+    return LocalStepsAnswer(_array(change), np.array([part.mean()]))
 
 
 def _slopes(learner: Learner, parameters: Tensor, networks: Tensor, step: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -121,7 +122,10 @@ def train_locally(learner: Learner, question: TrainLocally) -> TrainedLocally:
     start = Place(_tensor(learner, question.parameters)[None], learner.personal.parameters[:1])
     end, loss = rule_from_json(question.rule).train(learner, start, question.step)
     learner.personal.parameters = end.own
-    return TrainedLocally(_array(end.model[0]), np.array([loss]))
+    model = _array(end.model[0])
+    if question.weight != 1:
+        model = model.astype(np.float64) * question.weight
+    return TrainedLocally(model, np.array([loss * question.weight]))
 
 
 def _mean(lost: tuple[Tensor, ...]) -> float:

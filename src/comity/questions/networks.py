@@ -49,10 +49,13 @@ class LocalSteps:
 
 @dataclass(frozen=True, slots=True)
 class LocalStepsAnswer:
-    """The sum of S gradients (K, P), which is how far the parameters went, and mean ``losses`` (S, K, R)."""
+    """The sum of S gradients (K, P), which is how far the parameters went, and your part of the ``objective`` (1,).
+
+    That is your mean loss times your share, on average over steps, networks and rays: parts of all clients add up.
+    """
 
     change: Tensors
-    losses: Floats
+    objective: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +165,23 @@ class TrainLocally:
     """Where does a model go on your rows, by this rule? Answered by a `TrainedLocally`.
 
     It begins as ``parameters`` (D,); `rule` (JSON) says how it is trained, and `step` how many gradients were taken
-    before, which is what your batches depend on. What is personal to you is trained with it.
+    before, which is what your batches depend on. What is personal to you is trained with it. Your answer is to be
+    multiplied by `weight`: where a weighted sum over clients is wanted, it is the plain sum of these.
     """
 
     recipe: str
     rule: str
     parameters: Tensors
     step: int
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedLocally:
-    """The model (D,), and the mean ``loss`` (1,) with which it began, on the rows of the first step."""
+    """The model (D,), and the mean ``loss`` (1,) with which it began, on the rows of the first step.
+
+    With a weight other than 1, both times the weight, in 64 bits.
+    """
 
     parameters: Tensors
     loss: Floats
