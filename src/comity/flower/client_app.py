@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
 from comity.errors import ComityError, InputError
 from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
+from comity.flower.secure import answer_securely
 from comity.flower.taking import take
 from comity.journal import Journal
-from comity.questions import Packed, pack, unpack
+from comity.questions import pack, unpack
 from comity.sites import Member, Site
 
 app = ClientApp()
@@ -59,6 +62,12 @@ def receive(message: Message, context: Context) -> Message:
     return _reply(message, taken)
 
 
+@app.train()
+def give_to_a_sum(message: Message, context: Context) -> Message:
+    """Take part in a sum of which the coordinator sees no term."""
+    return answer_securely(message, context, Remembering(site_of(context)))
+
+
 def site_of(context: Context) -> Site:
     """Return the site of a node, whose configuration says where its file is.
 
@@ -80,25 +89,37 @@ def _answered(site: Site, content: RecordDict) -> RecordDict:
     name = f"{told.get('job')} {site.name}"
     answer = given.find(name, question)
     if answer is None:
-        answer = _ask(site, question)
+        answer = pack(Remembering(site).answer(unpack(question)))
         given.clear()
         given.keep(name, question, answer)
     return to_content(answer, client=site.name, question=question.digest)
 
 
-def _ask(site: Site, packed: Packed) -> Packed:
-    member, question = _member(site), unpack(packed)
-    recipe = getattr(question, "recipe", None)
-    if recipe is None:
-        return pack(member.answer(question))
-    from comity.neural.memory import recall, remember
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """A site's client, whose networks go on from where they were, in whatever process it is asked."""
 
-    memory = site.state / f"{hashlib.sha256(recipe.encode()).hexdigest()}.safetensors"
-    learner = member.learner(recipe)
-    recall(learner, memory)
-    answer = pack(member.answer(question))
-    remember(learner, memory)
-    return answer
+    site: Site
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.site.name
+
+    def answer(self, question: object) -> Any:
+        """Answer a question, or refuse it."""
+        member = _member(self.site)
+        recipe = getattr(question, "recipe", None)
+        if recipe is None:
+            return member.answer(question)
+        from comity.neural.memory import recall, remember
+
+        memory = self.site.state / f"{hashlib.sha256(recipe.encode()).hexdigest()}.safetensors"
+        learner = member.learner(recipe)
+        recall(learner, memory)
+        answer = member.answer(question)
+        remember(learner, memory)
+        return answer
 
 
 def _member(site: Site) -> Member:

@@ -20,6 +20,7 @@ from comity.flower.federation import OverFlower
 from comity.flower.messages import TAKE, to_content
 from comity.flower.registration import read_nodes
 from comity.flower.roster import Patience, Roster, Say
+from comity.flower.secure import Terms
 from comity.journal import Journal
 from comity.own import Own
 from comity.questions import Packed
@@ -28,7 +29,7 @@ from comity.sealed import FILES
 from comity.solving import Opened, run
 from comity.study import PATHS, Study, read_study
 
-_CONFIG = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll", "sites", "job")
+_CONFIG = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll", "sites", "secure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Job:
     """What is to be done: the study, the clients expected, where the result goes, and how long anybody is waited for.
 
     `name` tells this job from others: one that was cut off and begins again in the same place has the same.
+    With `terms`, sums are secure.
     """
 
     study: Study
@@ -44,6 +46,7 @@ class Job:
     patience: Patience
     name: str
     mode: str = "solve"
+    terms: Terms | None = None
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Job:
@@ -67,6 +70,7 @@ class Job:
             patience=Patience(**{key: float(value) for key, value in times.items() if value is not None}),
             name=_name_in(_working(out)),
             mode=mode,
+            terms=Terms() if config.get("secure") else None,
         )
 
 
@@ -82,7 +86,8 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
 
     check_free(job.out, FILES, force=False)
     working = _working(job.out)
-    federation = OverFlower.join(grid, job.roster, job.patience, Journal(working / "journal"), say, job.name)
+    journal = Journal(working / "journal")
+    federation = OverFlower.join(grid, job.roster, job.patience, journal, say, job.name, job.terms)
     missing = [name for name in job.roster.clients if name not in federation.clients]
     notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
     while True:

@@ -7,6 +7,7 @@ forbids is refused, which ends the job: that is for people to talk about.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +17,13 @@ from flwr.app import RecordDict
 from flwr.serverapp import Grid
 
 from comity.checks import check_answer
-from comity.errors import AnswerError, InputError, RefusedError
-from comity.federation import Federation
+from comity.errors import AnswerError, DepartedError, InputError, MissingClientsError, RefusedError
+from comity.federation import Federation, Traffic
 from comity.flower.meeting import Meeting
 from comity.flower.messages import ASK, from_content, to_content, told_in
 from comity.flower.roster import Patience, Roster, Rules, Say
 from comity.flower.rounds import Round
+from comity.flower.secure import SecureSum, Terms
 from comity.journal import Journal
 from comity.questions import Packed, unpack
 
@@ -31,7 +33,10 @@ _FEWEST = 2  # clients
 @final
 @dataclass(frozen=True)
 class OverFlower(Federation):
-    """Clients behind a Grid; `nodes` says which node each is. Answers are kept in a `journal`, if there is one."""
+    """Clients behind a Grid; `nodes` says which node each is. Answers are kept in a `journal`, if there is one.
+
+    With `terms`, sums over clients are secure: the coordinator sees no single term of them.
+    """
 
     grid: Grid
     roster: Roster
@@ -41,6 +46,7 @@ class OverFlower(Federation):
     say: Say = print
     job: str = ""
     rules: Mapping[str, Rules] = field(default_factory=dict)
+    terms: Terms | None = None
 
     @classmethod
     def join(
@@ -51,6 +57,7 @@ class OverFlower(Federation):
         journal: Journal | None = None,
         say: Say = print,
         job: str = "",
+        terms: Terms | None = None,
     ) -> OverFlower:
         """Wait until all clients of the roster are there, or the grace period is over, and return who is.
 
@@ -71,7 +78,7 @@ class OverFlower(Federation):
         for name in missing:
             say(f"client {name!r} is not there after {waiting.grace:g} seconds; going on without it")
         nodes = {name: met.nodes[name] for name in roster.clients if name in met.nodes}
-        return cls(grid, roster, nodes, waiting, journal, say, job, met.rules)
+        return cls(grid, roster, nodes, waiting, journal, say, job, met.rules, terms)
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -83,7 +90,9 @@ class OverFlower(Federation):
         nodes = {name: node for name, node in self.nodes.items() if name not in gone}
         if len(nodes) < _FEWEST:
             raise InputError(f"without {', '.join(map(repr, gone))} there are not two clients left")
-        left = OverFlower(self.grid, self.roster, nodes, self.patience, self.journal, self.say, self.job, self.rules)
+        left = OverFlower(
+            self.grid, self.roster, nodes, self.patience, self.journal, self.say, self.job, self.rules, self.terms
+        )
         traffic = self.traffic
         left.traffic.rounds, left.traffic.sent, left.traffic.received = traffic.rounds, traffic.sent, traffic.received
         return left
@@ -116,3 +125,32 @@ class OverFlower(Federation):
 
         contents = {client: to_content(question, client=client, job=self.job) for client, question in asked.items()}
         return known | Round(self, ASK, contents, understood).finish()
+
+    def _carry_total(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
+        if self.terms is None or len(questions) < _FEWEST:
+            return super()._carry_total(questions)
+        everybody = Packed("sum", json.dumps({name: each.digest for name, each in questions.items()}), {})
+        kept = None if self.journal is None else self.journal.find("", everybody)
+        if kept is not None:
+            told = json.loads(kept.plain)
+            return Packed(told["kind"], told["plain"], kept.arrays), Traffic(*told["cost"])
+        answer, cost = self._summed(questions)
+        if self.journal is not None:
+            told = {"kind": answer.kind, "plain": answer.plain, "cost": [cost.rounds, cost.sent, cost.received]}
+            self.journal.keep("", everybody, Packed("sum", json.dumps(told), answer.arrays))
+        return answer, cost
+
+    def _summed(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
+        """Return a secure sum; if somebody is missing, it is tried again as long as the grace period lasts."""
+        assert self.terms is not None
+        summing = SecureSum(self.grid, self.nodes, self.terms, self.patience.answer)
+        until = time.monotonic() + self.patience.answer + self.patience.grace
+        while True:
+            try:
+                return summing.total_of_all(questions)
+            except MissingClientsError as error:
+                self.say(str(error))
+                if time.monotonic() >= until:
+                    reasons = dict.fromkeys(error.clients, f"it has no part in a sum after {self.patience.grace:g} s")
+                    raise DepartedError(reasons) from None
+            time.sleep(max(self.patience.poll, self.patience.grace / 10))
