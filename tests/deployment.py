@@ -187,9 +187,9 @@ class Deployment:
 
     # Ending.
 
-    def kill(self, name: str) -> None:
-        """Kill a process and all that it started, at once (SIGKILL)."""
-        self._end(name, signal.SIGKILL)
+    def kill(self, name: str, *, alone: bool = False) -> None:
+        """Kill a process at once (SIGKILL), and all that it started unless it is to go alone."""
+        self._end(name, signal.SIGKILL, alone=alone)
 
     def stop(self, name: str) -> None:
         """Ask a process to end (SIGTERM), and wait until it has."""
@@ -203,9 +203,9 @@ class Deployment:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def _end(self, name: str, number: signal.Signals) -> None:
+    def _end(self, name: str, number: signal.Signals, *, alone: bool = False) -> None:
         process = self._processes.pop(name)
-        below = _descendants(process.pid)
+        below = [] if alone else _descendants(process.pid)
         process.send_signal(number)
         try:
             process.wait(30)

@@ -156,11 +156,12 @@ def write_tree(directory: str | os.PathLike[str], files: Mapping[str, TreeFile])
         draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         for name, file in files.items():
             place = draft / name
-            place.parent.mkdir(parents=True, exist_ok=True)
+            for parent in reversed(Path(name).parents):
+                (draft / parent).mkdir(mode=0o755, exist_ok=True)
             content = file.content.encode() if isinstance(file.content, str) else file.content
             with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode), "wb") as opened:
                 opened.write(content)
-        draft.chmod(0o777 & ~_umask())
+        draft.chmod(0o755 & ~_umask())
         draft.rename(path)  # onto nothing, or onto an empty directory
     except BaseException as error:
         if draft is not None:

@@ -42,6 +42,7 @@ def _json_in(text: str) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Return what stands in a box of Flower's, on one line."""
+    """Return what Flower says as its error, without boxes and notes, on one line."""
     lines: Sequence[str] = [line.strip(" │╭╮╰╯─") for line in text.splitlines()]
-    return " ".join(line for line in lines if line and line != "Error") or "it said nothing"
+    notes = ("Error", "Using SuperLink:", "Displaying information")
+    return " ".join(line for line in lines if line and not line.startswith(notes)) or "it said nothing"

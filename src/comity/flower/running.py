@@ -58,12 +58,16 @@ def follow(run: str, timeout: float = DAY) -> Ending:
     except KeyboardInterrupt:
         stop(run)
         raise
-    # The log ends with the run; if it ended before, as when the connection was lost, the status says so for a while.
+    # The log ends with the run, or when the SuperLink is lost: it may come back, and then knows how the run ended.
     until = min(until, time.monotonic() + _SETTLING)
     while True:
-        ending = status(run)
-        if ending.status.startswith(_FINISHED) or time.monotonic() > until:
-            return ending
+        try:
+            ending = status(run)
+            if ending.status.startswith(_FINISHED) or time.monotonic() > until:
+                return ending
+        except FlowerError:
+            if time.monotonic() > until:
+                raise
         time.sleep(_PAUSE)
 
 

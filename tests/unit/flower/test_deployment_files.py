@@ -1,5 +1,6 @@
 """Names become directories that any machine can have, and texts TOML strings; a tree is written whole or not at all."""
 
+import os
 import re
 import stat
 import tomllib
@@ -46,6 +47,16 @@ def test_a_tree_has_its_files_and_modes(tmp_path: Path) -> None:
     assert (tmp_path / "a/b/x").read_text("utf-8") == "é"
     assert (tmp_path / "a/b/deep/down/y").read_bytes() == b"\0"
     assert stat.S_IMODE((tmp_path / "a/b/deep/down/y").stat().st_mode) == 0o600
+
+
+def test_nobody_else_can_change_a_tree(tmp_path: Path) -> None:
+    """Else they could put a key or a script of their own in its place."""
+    before = os.umask(0)
+    try:
+        write_tree(tmp_path / "a", {"deep/down/y": TreeFile("", 0o600), "x": TreeFile("", 0o755)})
+    finally:
+        os.umask(before)
+    assert not [path for path in (tmp_path / "a", *(tmp_path / "a").rglob("*")) if path.stat().st_mode & 0o022]
 
 
 def test_a_tree_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,172 @@
+"""Jobs on a real deployment on this machine: SuperLink and SuperNodes with TLS and keys, each site with its file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import comity
+from comity.client.audit import read_log
+from deployment import Deployment
+
+CLIENTS = ("a", "b", "c", "d")
+TARGETS = {"dose_needed": "died", "died": "dose_needed"}  # each with the other, which is left out
+STUDIES = {
+    "ridge": ({"target": "dose_needed", "exclude": ["died"]}, 8),
+    "logistic": ({"target": "died", "exclude": ["dose_needed"]}, 30),
+    "networks": (
+        {"target": "dose_needed", "exclude": ["died"], "model": "mlp", "width": 6, "steps": 60, "local_steps": 20},
+        30,
+    ),
+}
+
+
+def write_rows(where: Path, rows: int = 130) -> dict[str, Path]:
+    """Write a table for each client, of two groups, with a number and a class to predict."""
+    rng = np.random.default_rng(3)
+    where.mkdir()
+    files = {}
+    for place, name in enumerate(CLIENTS):
+        inputs = rng.normal(size=(rows, 3))
+        needed = inputs @ np.array([1.0, 2.0 if place < 2 else -2.0, 0.5]) + 0.3 * rng.normal(size=rows)
+        frame = pd.DataFrame(inputs, columns=["age", "pressure", "weight"]).assign(dose_needed=needed)
+        frame["died"] = np.where(needed + 0.5 * rng.normal(size=rows) > 0, "yes", "no")
+        files[name] = where / f"{name}.csv"
+        frame.to_csv(files[name], index=False)
+    return files
+
+
+def write_study(trial: Deployment, settings: dict[str, object]) -> None:
+    lines = [f"{name} = {value!r}".replace("'", '"') for name, value in settings.items()]
+    (trial.coordinator / "study.toml").write_text("\n".join(lines) + "\n")
+
+
+def be_quick(trial: Deployment, timeout: int = 60, grace: int = 40) -> None:
+    """Let the coordinator wait no longer than this, in seconds."""
+    app = trial.coordinator / "app" / "pyproject.toml"
+    text = re.sub(r"timeout = \d+", f"timeout = {timeout}", app.read_text())
+    app.write_text(re.sub(r"grace = \d+", f"grace = {grace}", text))
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    return write_rows(tmp_path_factory.mktemp("federation") / "rows")
+
+
+def same_as_here(found: comity.Result, rows: dict[str, Path], settings: dict[str, object]) -> None:
+    here = comity.solve({name: str(path) for name, path in rows.items()}, **settings)
+    assert set(found.coalitions) == set(here.coalitions)
+    for kind in found.models:
+        np.testing.assert_allclose(found.weights[kind], here.weights[kind], atol=1e-6)
+        np.testing.assert_allclose(found.models[kind], here.models[kind], atol=1e-6)
+    assert found.traffic == here.traffic
+
+
+def test_jobs_give_what_they_give_in_process(rows, tmp_path):
+    with Deployment(tmp_path / "trial", CLIENTS) as trial:
+        for client, path in rows.items():
+            trial.put_rows(client, path)
+        trial.start()
+        for kind, (settings, most) in STUDIES.items():
+            write_study(trial, settings)
+            done = trial.run(timeout=900, COMITY_OUT=str(tmp_path / kind))
+            assert done.returncode == 0, done.stdout
+            found = comity.Result.load(tmp_path / kind)
+            same_as_here(found, rows, settings)
+            assert found.traffic["rounds"] <= most
+
+
+LIARS = {
+    "nan": "    return replace(answer, gram=answer.gram * np.nan)",
+    "shapes": "    return replace(answer, gram=answer.gram[:1])",
+}
+LIAR = """
+from dataclasses import replace
+import numpy as np
+import pandas as pd
+import comity.client as honest
+from comity.questions import Moments
+
+
+def spoiled(answer):
+{spoil}
+
+
+class Client(honest.Client):
+    def answer(self, question):
+        answer = super().answer(question)
+        return spoiled(answer) if isinstance(question, Moments) else answer
+
+
+def client(site):
+    return Client(site.name, pd.read_csv(site.file.parent / "rows.csv"), site.policy, log_file=site.log)
+"""
+
+
+def test_a_job_survives_what_happens_to_sites_and_to_the_coordinator(rows, tmp_path):
+    """One deployment, one fault after the other: each run ends as it should, within its times."""
+    settings = STUDIES["ridge"][0]
+    three = {name: path for name, path in rows.items() if name != "d"}
+    with Deployment(tmp_path / "trial", CLIENTS) as trial:
+        for client, path in rows.items():
+            trial.put_rows(client, path)
+        be_quick(trial)
+        write_study(trial, settings)
+        trial.start()
+        honest = (trial.site("d") / "site.toml").read_text()
+
+        # A site is killed while it is asked, and comes back: nothing is lost.
+        run = trial.start_run(COMITY_OUT=str(tmp_path / "back"))
+        trial.wait_for("asking for moments")
+        trial.kill("d")
+        trial.start_site("d")
+        assert run.wait(400) == 0, trial.tell()
+        same_as_here(comity.Result.load(tmp_path / "back"), rows, settings)
+
+        # The coordinator is killed after a round, and goes on with the next one.
+        before = {name: len(read_log(trial.site(name) / "audit.jsonl")) for name in CLIENTS}
+        trial.start_run(COMITY_OUT=str(tmp_path / "resumed"))
+        trial.wait_for("judging honestly")
+        trial.kill("run")
+        trial.kill("superlink")
+        trial.start_superlink()
+        for name in CLIENTS:  # they connect again by themselves
+            assert trial.is_running(name), trial.tell()
+        assert trial.run(timeout=400, COMITY_OUT=str(tmp_path / "resumed")).returncode == 0, trial.tell()
+        same_as_here(comity.Result.load(tmp_path / "resumed"), rows, settings)
+        for name in CLIENTS:
+            asked = [line.question for line in read_log(trial.site(name) / "audit.jsonl")[before[name] :]]
+            assert asked == ["describe", "moments", "evaluate"]
+
+        # What a site says cannot be understood: it is told, and the others go on.
+        for kind, spoil in LIARS.items():
+            (trial.site("d") / "liar.py").write_text(LIAR.format(spoil=spoil))
+            (trial.site("d") / "site.toml").write_text(honest.replace('rows = "rows.csv"', 'factory = "liar:client"'))
+            done = trial.run(timeout=400, COMITY_OUT=str(tmp_path / kind))
+            assert done.returncode == 0, trial.tell()
+            found = comity.Result.load(tmp_path / kind)
+            assert found.clients == ("a", "b", "c")
+            assert any("client 'd' left (its answer to 'moments' has" in note for note in found.warnings)
+
+        # A site says that it is another.
+        (trial.site("d") / "site.toml").write_text(honest.replace('name = "d"', 'name = "a"'))
+        done = trial.run(timeout=400, COMITY_OUT=str(tmp_path / "forged"))
+        assert done.returncode == 0, trial.tell()
+        assert "it says that it is 'a', and does not have the key of 'a'" in done.stdout
+        assert comity.Result.load(tmp_path / "forged").clients == ("a", "b", "c")
+        (trial.site("d") / "site.toml").write_text(honest)
+
+        # A site is killed for good: coalitions are those of the others.
+        run = trial.start_run(COMITY_OUT=str(tmp_path / "gone"))
+        trial.wait_for("asking for moments")
+        trial.kill("d")
+        assert run.wait(400) == 0, trial.tell()
+        found = comity.Result.load(tmp_path / "gone")
+        assert found.clients == ("a", "b", "c")
+        assert any("client 'd' left" in note for note in found.warnings)
+        here = comity.solve({name: str(path) for name, path in three.items()}, **settings)
+        np.testing.assert_allclose(found.models["best"], here.models["best"], atol=1e-6)
