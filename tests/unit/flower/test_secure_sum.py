@@ -215,6 +215,25 @@ def test_several_may_be_lost_in_different_stages_as_long_as_the_threshold_holds(
     np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(total.clients), atol=1e-12)
 
 
+@given(st.data(), st.integers(2, 6))
+@settings(max_examples=25)
+def test_whoever_is_lost_when_it_is_the_sum_of_those_who_gave_or_none(data: st.DataObject, clients: int) -> None:
+    secured = Secured(some(clients), Terms(threshold=data.draw(st.sampled_from([0.5, 0.7, 0.99]))))
+    lost = data.draw(st.dictionaries(st.sampled_from(list(secured.nodes)), st.sampled_from(STAGES), max_size=clients))
+    for name, stage in lost.items():
+        secured.break_at(name, silent(from_on(stage)))
+    needed = secured.sum.terms.needed(clients)
+    if clients - len(lost) < needed:
+        with pytest.raises(MissingClientsError) as raised:
+            secured.total()
+        assert set(raised.value.clients) <= set(lost)
+        return
+    total = secured.total()
+    gave = {name for name in secured.nodes if lost.get(name, Stage.UNMASK) == Stage.UNMASK}
+    assert (set(total.clients), set(total.missing)) == (gave, set(secured.nodes) - gave)
+    np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(gave), atol=1e-12)
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_below_the_threshold_it_ends_with_the_names(stage: str) -> None:
     secured = Secured(some(4))
