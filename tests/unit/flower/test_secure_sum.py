@@ -215,6 +215,25 @@ def test_several_may_be_lost_in_different_stages_as_long_as_the_threshold_holds(
     np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(total.clients), atol=1e-12)
 
 
+@given(st.data(), st.integers(2, 6))
+@settings(max_examples=25)
+def test_whoever_is_lost_when_it_is_the_sum_of_those_who_gave_or_none(data: st.DataObject, clients: int) -> None:
+    secured = Secured(some(clients), Terms(threshold=data.draw(st.sampled_from([0.5, 0.7, 0.99]))))
+    lost = data.draw(st.dictionaries(st.sampled_from(list(secured.nodes)), st.sampled_from(STAGES), max_size=clients))
+    for name, stage in lost.items():
+        secured.break_at(name, silent(from_on(stage)))
+    needed = secured.sum.terms.needed(clients)
+    if clients - len(lost) < needed:
+        with pytest.raises(MissingClientsError) as raised:
+            secured.total()
+        assert set(raised.value.clients) <= set(lost)
+        return
+    total = secured.total()
+    gave = {name for name in secured.nodes if lost.get(name, Stage.UNMASK) == Stage.UNMASK}
+    assert (set(total.clients), set(total.missing)) == (gave, set(secured.nodes) - gave)
+    np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(gave), atol=1e-12)
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_below_the_threshold_it_ends_with_the_names(stage: str) -> None:
     secured = Secured(some(4))
@@ -228,18 +247,34 @@ def test_below_the_threshold_it_ends_with_the_names(stage: str) -> None:
     assert set(secured.total().clients) == set(secured.nodes), "the next sum is as any other"
 
 
-def test_a_node_that_was_restarted_has_forgotten_and_says_so() -> None:
+@pytest.mark.parametrize("stage", STAGES[1:])
+def test_a_node_that_was_restarted_has_forgotten_and_the_sum_goes_on(stage: str) -> None:
     secured = Secured(some(4))
     node = secured.nodes["c1"]
 
     def forget(message: Message, answer: Any) -> Message:
-        if at(Stage.SHARE_KEYS)(message):
+        if at(stage)(message):
             secured.grid.restart(node)
         return answer(message)
 
     secured.grid.faults[node] = forget
-    with pytest.raises(RefusedError, match=r"client 'c1' takes no part in the secure sum .* or has forgotten"):
-        secured.total()
+    total = secured.total()
+    there = set(secured.nodes) - ({"c1"} if stage != Stage.UNMASK else set())
+    assert set(total.clients) == there
+    assert all("knows nothing of this sum" in why for why in total.missing.values())
+    np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(there), atol=1e-12)
+
+
+def test_a_message_of_another_sum_is_not_answered() -> None:
+    secured = Secured(some(3))
+    up_to(secured, Stage.UNMASK)
+    nodes = list(secured.nodes.values())
+    lists = ConfigRecord({Key.STAGE: Stage.UNMASK, Key.ACTIVE_NODE_ID_LIST: nodes, Key.DEAD_NODE_ID_LIST: []})
+    content = RecordDict({RECORD_KEY_CONFIGS: lists, SUM: ConfigRecord({"number": "of yesterday"})})
+    (reply,) = secured.grid.send_and_receive([Message(content, nodes[0], MessageType.TRAIN)], timeout=1)
+    assert set(reply.content) == {"comity_forgotten"}
+    fair = {Key.ACTIVE_NODE_ID_LIST: nodes, Key.DEAD_NODE_ID_LIST: []}
+    assert RECORD_KEY_CONFIGS in stage_message(secured, "c0", Stage.UNMASK, **fair).content, "its own still is"
 
 
 def emptied(reply: Message) -> Message:
@@ -356,7 +391,7 @@ def test_what_makes_no_sense() -> None:
 
 def stage_message(secured: Secured, name: str, stage: str, **values: Any) -> Message:
     """Return what a client answers to a message that an honest coordinator would not send."""
-    number = secured.grid.sent[-1].content.config_records[SUM]["number"]
+    number = secured.grid.sent[0].content.config_records[SUM]["number"]
     record = ConfigRecord({Key.STAGE: stage, **values})
     content = RecordDict({RECORD_KEY_CONFIGS: record, SUM: ConfigRecord({"number": number})})
     (reply,) = secured.grid.send_and_receive([Message(content, secured.nodes[name], MessageType.TRAIN)], timeout=1)

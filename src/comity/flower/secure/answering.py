@@ -17,7 +17,7 @@ from flwr.supercore.primitives.asymmetric import bytes_to_private_key, bytes_to_
 
 from comity.errors import ComityError, RefusedError
 from comity.federation import Member, check_summable
-from comity.flower.secure.carrying import REFUSED, SUM, Layout, Masked, read_packed
+from comity.flower.secure.carrying import FORGOTTEN, REFUSED, SUM, Layout, Masked, read_packed
 from comity.flower.secure.fixed_point import FixedPoint
 from comity.flower.secure.masks import mask
 from comity.questions import Packed, pack, unpack
@@ -32,7 +32,8 @@ def answer_securely(
 
     All that is kept between messages is in `context.state`, as each may be answered by another process. The member is
     asked in the third stage, and its answer leaves under masks. It refuses sums of fewer than `least` clients, and what
-    would unveil a term; a refusal is an answer too, with the reason.
+    would unveil a term; a refusal is an answer too, with the reason. A client that knows nothing of a sum, as it was
+    started again since, says that: the sum goes on without it.
     """
     try:
         return _answer(message, context, member, least, read)
@@ -49,9 +50,7 @@ def _answer(message: Message, context: Context, member: Member, least: int, read
         _check_terms(member.name, configs, least)
         context.state[SUM] = ConfigRecord({"number": number})
     elif SUM not in context.state.config_records or context.state.config_records[SUM]["number"] != number:
-        raise RefusedError(
-            f"client {member.name!r} takes no part in the secure sum {number}, or has forgotten that it did"
-        )
+        return Message(RecordDict({FORGOTTEN: ConfigRecord({"number": number})}), reply_to=message)
     if stage == Stage.COLLECT_MASKED_VECTORS:
         return Message(_collect(message, context, member, number, read).write(), reply_to=message)
     if stage == Stage.UNMASK:

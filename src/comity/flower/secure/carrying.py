@@ -16,6 +16,7 @@ from comity.questions import Floats, Packed
 SUM = "comity_sum"
 MASKED = "comity_masked"
 REFUSED = "comity_refused"
+FORGOTTEN = "comity_forgotten"
 _QUESTION, _ARRAYS = "comity_question", "comity_arrays"
 _TYPES = ("float32", "float64")
 

@@ -14,7 +14,7 @@ from flwr.serverapp import Grid
 
 from comity.errors import ComityError, InputError, NotFiniteError, RefusedError
 from comity.federation import Traffic
-from comity.flower.secure.carrying import REFUSED, SUM
+from comity.flower.secure.carrying import FORGOTTEN, REFUSED, SUM
 
 T = TypeVar("T")
 
@@ -48,6 +48,9 @@ class Exchange:
                 self.lose(node, stage, f"failed: {reply.error.reason}")
                 continue
             self.cost.received += _size(reply.content)
+            if FORGOTTEN in reply.content.config_records:
+                self.lose(node, stage, "knows nothing of this sum, as if it had been started again")
+                continue
             if REFUSED in reply.content.config_records:
                 raise self._refusal(node, reply.content.config_records[REFUSED])
             replies[node] = reply.content
