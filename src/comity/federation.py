@@ -52,6 +52,11 @@ class Federation(ABC):
     def clients(self) -> tuple[str, ...]:
         """The names of the clients."""
 
+    @property
+    def hides_terms(self) -> bool:
+        """Whether `total` shows nobody a single term; then everybody should be asked, as few hide little."""
+        return False
+
     @abstractmethod
     def _carry(self, questions: Mapping[str, Packed]) -> Mapping[str, Packed]:
         """Carry each client its question, all at the same time, and bring back the answers."""

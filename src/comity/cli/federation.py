@@ -71,3 +71,45 @@ def init(
         )
     click.echo(f"Written to {directory}: a coordinator and {len(deployment.clients)} sites. Begin with its README.md.")
     return 0
+
+
+@federation.command(
+    short_help="Tell whether everything fits, before anything is learned.",
+    epilog="""\b
+Examples:
+  comity federation check sites/north      at a site: its file, its rows, its way to the coordinator
+  comity federation check coordinator      at the coordinator: who is there, names, columns, policies""",
+)
+@click.argument("directory", type=click.Path())
+def check(directory: str) -> int:
+    """Check one side of a deployment that comity federation init wrote.
+
+    DIRECTORY is a site's, at its machine, or the coordinator's, where the SuperLink is running. Nothing is learned.
+
+    Exit status: 0 everything fits, 1 it does not, 2 bad input.
+    """
+    import subprocess
+    from pathlib import Path
+
+    from comity.core.optional import require
+    from comity.errors import ComityError, FormatError
+
+    place = Path(directory)
+    if (place / "check.sh").exists():
+        return subprocess.run([str(place / "check.sh")], check=False).returncode  # noqa: S603
+    if not (place / "site.toml").exists():
+        raise FormatError(
+            f"{directory}: there is neither a site.toml nor a check.sh in it; give a directory that comity federation "
+            "init wrote: sites/<client>, or coordinator"
+        )
+    require("flwr", "to take part in a federation")
+    from comity.flower.reaching import check_site
+
+    try:
+        for line in check_site(place):
+            click.echo(line)
+    except ComityError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
+    click.echo("everything fits here")
+    return 0

@@ -85,6 +85,11 @@ class OverFlower(Federation):
         """The names of the clients."""
         return tuple(self.nodes)
 
+    @property
+    def hides_terms(self) -> bool:
+        """Whether sums are secure."""
+        return self.terms is not None
+
     def without(self, gone: Collection[str]) -> OverFlower:
         """Return the federation of those who remain."""
         nodes = {name: node for name, node in self.nodes.items() if name not in gone}
@@ -127,7 +132,7 @@ class OverFlower(Federation):
         return known | Round(self, ASK, contents, understood).finish()
 
     def _carry_total(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
-        if self.terms is None or len(questions) < _FEWEST:
+        if self.terms is None:
             return super()._carry_total(questions)
         everybody = Packed("sum", json.dumps({name: each.digest for name, each in questions.items()}), {})
         kept = None if self.journal is None else self.journal.find("", everybody)

@@ -254,7 +254,7 @@ class Trainer:
                 rate=settings.local_rate,
             )
             for own, client in enumerate(clients)
-            if rays[:, :, own].any()
+            if self.federation.hides_terms or rays[:, :, own].any()
         }
         try:
             total = self.federation.total(asked)
