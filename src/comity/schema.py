@@ -155,8 +155,9 @@ def agree(
         if name == target or name in exclude:
             continue
         if without := [client for client in clients if name not in known[client]]:
+            owner = next(client for client in clients if name in known[client])
             raise InputError(
-                f"column {name!r} is missing at client {without[0]!r}, but {clients[0]!r} or another has it; "
+                f"column {name!r} is missing at client {without[0]!r}, but {owner!r} has it; "
                 f"add it, or leave it out with --exclude {name!r}"
             )
         column = _agree_on(name, {client: known[client][name] for client in clients}, warnings, name in keep)

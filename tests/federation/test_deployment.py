@@ -63,7 +63,7 @@ def same_as_here(found: comity.Result, rows: dict[str, Path], settings: dict[str
     for kind in found.models:
         np.testing.assert_allclose(found.weights[kind], here.weights[kind], atol=1e-6)
         np.testing.assert_allclose(found.models[kind], here.models[kind], atol=1e-6)
-    assert found.traffic == here.traffic
+    assert found.traffic["rounds"] == here.traffic["rounds"]
 
 
 def test_jobs_give_what_they_give_in_process(rows, tmp_path):
