@@ -218,15 +218,7 @@ class Deployment:
                     os.kill(pid, signal.SIGKILL)
 
     def _marked(self) -> set[int]:
-        """Return all processes that descend from one that was started here."""
-        mark = f"{MARK}={self._mark}".encode()
-        found = set()
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                with suppress(OSError):
-                    if mark in (entry / "environ").read_bytes().split(b"\0"):
-                        found.add(int(entry.name))
-        return found
+        return marked(self._mark)
 
     def _start(self, name: str, script: Path, **environment: str) -> None:
         assert not self.is_running(name), f"{name} is running already"
@@ -264,6 +256,18 @@ class Deployment:
 
     def _slug(self, name: str) -> str:
         return f"site-{self.plan.directories[name]}" if name in self.clients else name
+
+
+def marked(mark: str) -> set[int]:
+    """Return all processes that descend from one that was started with a mark in its environment."""
+    wanted = f"{MARK}={mark}".encode()
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.add(int(entry.name))
+    return found
 
 
 def _descendants(pid: int) -> list[int]:

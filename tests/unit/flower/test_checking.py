@@ -56,7 +56,7 @@ def test_columns_that_do_not_fit_are_told(tmp_path):
     sites = write_sites(tmp_path / "sites")
     rows = sites["b"].parent / "rows.csv"
     rows.write_text(rows.read_text().replace("outcome", "result", 1))
-    with pytest.raises(InputError, match="not everything fits: column .result. is missing at client .a."):
+    with pytest.raises(InputError, match="not everything fits: column 'result' is missing at client 'a'"):
         checked(tmp_path, sites)
 
 

@@ -50,6 +50,27 @@ def test_a_job_gives_what_it_gives_in_process(kind, tmp_path):
         np.testing.assert_array_equal(own.models["coalition"][0], found.models["coalition"][found.clients.index(name)])
 
 
+def test_a_job_with_secure_sums_is_the_same_but_for_rounding(tmp_path):
+    settings = STUDIES["networks"][0]
+    sites = write_sites(tmp_path / "sites", rows=130)
+    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+    config = config_of(tmp_path, write_study(tmp_path, text), sites)
+    plain, secure = grid_of(sites), grid_of(sites)
+    first = coordinate(plain, Job.read(config), print)
+    found = coordinate(secure, Job.read(config | {"out": str(tmp_path / "secure"), "secure": True}), print)
+    assert set(found.coalitions) == set(first.coalitions)
+    for kind in found.models:
+        np.testing.assert_allclose(found.models[kind], first.models[kind], atol=1e-4)
+
+    def local_steps(grid) -> int:
+        contents = [dict(message.content.config_records.get("told", {})) for message in grid.received]
+        return sum(told.get("kind") == "LocalStepsAnswer" for told in contents)
+
+    assert local_steps(plain) == 4 * 4
+    assert local_steps(secure) == 0  # each is under a mask
+    assert sum(message.metadata.message_type == "train" for message in secure.received) == 4 * 4 * 4
+
+
 @pytest.fixture
 def sites(tmp_path):
     return write_sites(tmp_path / "sites")
