@@ -114,7 +114,7 @@ def test_a_row_changes_no_more_than_is_said(kind, seed, without, split, clip, wi
 @pytest.mark.parametrize(("kind", "classes"), [("moments", 0), ("moments", 2), ("expand", 3), ("slopes", 2)])
 @pytest.mark.parametrize("split", [Split(3, 2, 4), Split(2, 1, 2, resamples=2)], ids=str)
 def test_some_row_changes_as_much_as_is_said(kind: str, classes: int, split: Split) -> None:
-    """The sensitivity is no larger than it must be: where rows are clipped, it is attained, but for what is not told."""
+    """The sensitivity is no larger than it must be: where rows are clipped, it is attained but for what is not told."""
     frame = table(3, classes)
     ratios = [np.divide(*difference(kind, frame, row, classes, split, 0.05)) for row in range(ROWS)]
     assert max(ratios) == pytest.approx(1.0, abs=0.3 if kind == "expand" else 1e-9)
