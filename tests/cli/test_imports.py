@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["pandas", "pyarrow", "torch", "flwr", "cryptography", "networkx", "matplotlib"]
+HEAVY = ["pandas", "pyarrow", "torch", "flwr", "cryptography", "networkx", "matplotlib", "dp_accounting"]
 CHECK = "import sys; loaded = [name for name in {names} if name in sys.modules]; assert not loaded, loaded"
 
 

@@ -16,7 +16,10 @@ from small_tables import classes, numbers
 
 QUICK = {"folds": 2, "repeats": 1, "judges": 2}
 NETWORK = {"model": "mlp", "width": 4, "steps": 3, "folds": 2}
-NOISY = comity.Privacy(clip=8.0, noise=0.5, delta=1e-5)
+
+
+def with_noise(noise: float = 0.5, seed: int = 0) -> comity.Privacy:
+    return comity.Privacy(clip=8.0, noise=noise, delta=1e-5, generator=np.random.default_rng(seed))
 
 
 def federation(frame, **options) -> comity.InProcess:
@@ -63,7 +66,7 @@ def test_modules_with_noise_and_without(local_steps: int) -> None:
         members = tuple(DatasetClient(f"c{n}", examples(n), module, "squared", privacy=privacy) for n in range(3))
         return comity.solve(comity.InProcess(members), model=module, loss="squared", training=training, folds=2)
 
-    plain, same, noisy = (solved(privacy) for privacy in (None, comity.Privacy(), NOISY))
+    plain, same, noisy = (solved(privacy) for privacy in (None, comity.Privacy(), with_noise()))
     assert same.to_dict() == plain.to_dict()
     (kind,) = noisy.privacy["c0"]["by_kind"]
     assert kind == ("local-steps" if local_steps else "gradients")
@@ -76,7 +79,7 @@ def test_modules_with_noise_and_without(local_steps: int) -> None:
 
 @pytest.fixture(scope="module")
 def noisy() -> comity.Result:
-    return comity.solve(federation(numbers(rows=400), privacy=NOISY), target="effect", **QUICK)
+    return comity.solve(federation(numbers(rows=400), privacy=with_noise()), target="effect", **QUICK)
 
 
 def test_a_result_says_what_was_spent(noisy: comity.Result, tmp_path: Path) -> None:
@@ -126,9 +129,9 @@ def test_it_is_shown(noisy: comity.Result, tmp_path: Path, request: pytest.Fixtu
 
 
 def test_only_those_who_are_private_are_asked() -> None:
-    frame = numbers()
+    frame = numbers(rows=200)
     plain = federation(frame)
-    mixed = comity.InProcess((*plain.members[:2], federation(frame, privacy=NOISY).members[2]))
+    mixed = comity.InProcess((*plain.members[:2], federation(frame, privacy=with_noise()).members[2]))
     result = comity.solve(mixed, target="effect", **QUICK)
     assert list(result.privacy) == ["West"]
     assert [line.question for line in mixed.members[0].log] == ["describe", "moments", "evaluate"]
@@ -139,3 +142,22 @@ def test_a_budget_that_does_not_suffice_ends_the_job_with_the_client_named() -> 
     spent = comity.Privacy(clip=8.0, noise=0.5, delta=1e-5, epsilon=5.0)
     with pytest.raises(comity.RefusedError, match=r"client 'North' .* epsilon would be 9\.997 .* its limit is 5"):
         comity.solve(federation(numbers(), privacy=spent), target="effect", **QUICK)
+
+
+@pytest.mark.filterwarnings("ignore::comity.errors.ComityWarning")
+@pytest.mark.parametrize("noise", [5, 100])
+@pytest.mark.parametrize(("frame", "target"), [(numbers(), "effect"), (classes(), "cured")], ids=["number", "classes"])
+def test_a_job_ends_however_much_noise_there_is(frame, target: str, noise: float, tmp_path: Path) -> None:
+    """Matrices may be indefinite then, and losses below zero; the result is of no use, and can still be checked."""
+    result = comity.solve(federation(frame, privacy=with_noise(noise)), target=target, **QUICK)
+    result.save(tmp_path / "run")
+    assert comity.verify(tmp_path / "run").privacy == result.privacy
+
+
+def test_with_a_little_noise_models_do_as_well() -> None:
+    plain, noisy = (
+        comity.solve(federation(numbers(rows=2000), privacy=each), target="effect", **QUICK)
+        for each in (None, comity.Privacy(clip=40.0, noise=1e-3, delta=1e-5))
+    )
+    for client, standing in plain.utilities.items():
+        assert noisy.utilities[client].alone.value == pytest.approx(standing.alone.value, rel=0.02)

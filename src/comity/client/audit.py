@@ -43,7 +43,8 @@ class Given:
 
     def to_json(self) -> str:
         """Return the line as it is written."""
-        return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
+        told = {"when": self.when, "question": self.question, "asked": self.asked} | asdict(self)
+        return json.dumps(told, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Given:

@@ -60,7 +60,7 @@ class Desk:
         with self.log.held(self.name) as news:
             self._take(news)
             told, asked = _asked(question)
-            line = Given(told, rows, 0, now(), asked)
+            line = Given(told, 0 if isinstance(question, TellPrivacy) else rows, 0, now(), asked)
             try:
                 given, packed, releases = self._answer(question, rows, reply)
             except Exception as error:  # whatever it was, nothing leaves

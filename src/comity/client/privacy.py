@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from comity.client.accounting import Budget, epsilon_of
+from comity.client.accounting import Budget, check_installed, epsilon_of
 from comity.client.audit import Given
 from comity.core import shown
 from comity.errors import InputError, RefusedError
@@ -63,6 +63,8 @@ class Privacy:
             raise InputError("there is noise and no clip; say how long what a row adds may be: clip")
         if self.epsilon is not None and not self.noise:
             raise InputError(f"epsilon is limited to {self.epsilon:g} and there is no noise; say how much: noise")
+        if self.noise:
+            check_installed()
 
     @property
     def covered(self) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """What noise is worth, what it covers, and what a client knows of what it spent."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -206,3 +208,29 @@ def test_every_local_step_is_paid_for() -> None:
     assert client.log[0].releases == 5
     stated = json.loads(client.answer(TellPrivacy()).stated)
     assert stated["epsilon"] == pytest.approx(analytic(5 / 4, 1e-5), rel=0.01)
+
+
+def test_without_the_accountant_there_is_no_noise() -> None:
+    """It is said when a client is set up, not when all has been given."""
+    script = (
+        "import sys, importlib.abc\n"
+        "class Hides(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'dp_accounting': sys.path.clear(); sys.path_importer_cache.clear()\n"
+        "sys.meta_path.insert(0, Hides())\n"
+        "import comity.client\n"
+        "comity.client.Privacy(clip=1.0)\n"
+        "try: comity.client.Privacy(clip=1.0, noise=1.0)\n"
+        "except comity.MissingDependencyError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "dp-accounting is needed to tell what noise is worth; pip install dp-accounting\n"
+
+
+def test_the_accountant_is_loaded_only_when_it_is_asked() -> None:
+    script = (
+        "import sys, comity.client\n"
+        "comity.client.Privacy(clip=1.0, noise=1.0)\n"
+        "assert 'dp_accounting' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
