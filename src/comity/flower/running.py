@@ -1,6 +1,7 @@
 """A run started on the SuperLink, followed to its end (``python -m comity.flower.running``).
 
-``flwr run --stream`` exits with 0 even if the app failed, so the status of the run is asked for in the end.
+``flwr run --stream`` exits with 0 even if the app failed, so the status of the run is asked for in the end. And the
+stream ends with the run, even if last lines are still under way, so the whole log is asked for, too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ _FINISHED = "finished:"
 _COMPLETED = "finished:completed"
 _SETTLING = 60.0  # seconds in which a run whose log has ended must be known to have finished
 _PAUSE = 1.0
+_NOTE = "Using SuperLink:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,74 @@ def follow(run: str, timeout: float = DAY) -> Ending:
     """Print what the app prints until the run has ended; one that takes longer than `timeout` seconds is stopped."""
     until = time.monotonic() + timeout
     try:
-        command = ["flwr", "log", run, CONNECTION, "--stream"]
-        subprocess.run(command, timeout=timeout, check=False)  # noqa: S603
+        seen = _stream(run, timeout)
     except subprocess.TimeoutExpired:
         stop(run)
         raise FlowerError(f"run {run} was stopped: it took longer than {timeout:.0f} seconds") from None
     except KeyboardInterrupt:
         stop(run)
         raise
+    ending = _settle(run, until)
+    for line in _rest(seen, _whole_log(run)):
+        print(line, flush=True)
+    return ending
+
+
+def _stream(run: str, timeout: float) -> list[str]:
+    """Print the log of a run as it grows, and return its lines when it ends."""
+    seen: list[str] = []
+    command = ["flwr", "log", run, CONNECTION, "--stream"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:  # noqa: S603
+        assert process.stdout is not None
+        timer = threading.Timer(timeout, process.kill)
+        timer.start()
+        try:
+            for line in process.stdout:
+                if not line.startswith(_NOTE):
+                    print(line, end="", flush=True)
+                    seen.append(line.rstrip())
+            process.wait()
+        finally:
+            late = not timer.is_alive()
+            timer.cancel()
+            process.kill()
+    if late:
+        raise subprocess.TimeoutExpired(command, timeout)
+    return seen
+
+
+def _whole_log(run: str) -> list[str]:
+    """Return all lines of a run that has ended, as far as the SuperLink has them; none if it does not answer."""
+    command = ["flwr", "log", run, CONNECTION, "--show"]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return []
+    return [line.rstrip() for line in done.stdout.rstrip().splitlines() if not line.startswith(_NOTE)]
+
+
+def _rest(seen: list[str], whole: list[str]) -> list[str]:
+    """Return the lines that were not seen.
+
+    >>> _rest(["a", "b", ""], ["a", "b", "", "c"]), _rest(["a", "b"], [])
+    (['c'], [])
+    """
+    while seen and not seen[-1]:
+        seen = seen[:-1]
+    rest = whole[len(seen) :] if whole[: len(seen)] == seen else []
+    return [line for line in rest if line]
+
+
+def _settle(run: str, until: float) -> Ending:
+    """Wait until it is known how a run ended."""
     # The log ends with the run, or when the SuperLink is lost: it may come back, and then knows how the run ended.
     until = min(until, time.monotonic() + _SETTLING)
     while True:
