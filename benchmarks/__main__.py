@@ -8,7 +8,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 # The thread counts must be set before numpy is loaded.
-from benchmarks import equilibrium, honest, hypernetwork, neural, planted, speed, truth, uci_adult  # noqa: E402
+from benchmarks import equilibrium, federation, honest, hypernetwork, neural, planted, speed, truth, uci_adult  # noqa: E402
 
 BENCHMARKS = {
     "equilibrium": equilibrium.main,
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "adult": uci_adult.main,
     "speed": speed.main,
     "hypernetwork": hypernetwork.main,
+    "federation": federation.main,
 }
 
 

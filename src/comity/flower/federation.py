@@ -35,7 +35,8 @@ _FEWEST = 2  # clients
 class OverFlower(Federation):
     """Clients behind a Grid; `nodes` says which node each is. Answers are kept in a `journal`, if there is one.
 
-    With `terms`, sums over clients are secure: the coordinator sees no single term of them.
+    With `terms`, sums over clients are secure: the coordinator sees no single term of them. `seconds` says how long
+    each round took that was not in the journal.
     """
 
     grid: Grid
@@ -47,6 +48,7 @@ class OverFlower(Federation):
     job: str = ""
     rules: Mapping[str, Rules] = field(default_factory=dict)
     terms: Terms | None = None
+    seconds: list[float] = field(default_factory=list)
 
     @classmethod
     def join(
@@ -128,8 +130,13 @@ class OverFlower(Federation):
                 self.journal.keep(client, asked[client], answer)
             return answer
 
+        if not asked:
+            return known
         contents = {client: to_content(question, client=client, job=self.job) for client, question in asked.items()}
-        return known | Round(self, ASK, contents, understood).finish()
+        began = time.monotonic()
+        answers = Round(self, ASK, contents, understood).finish()
+        self.seconds.append(time.monotonic() - began)
+        return known | answers
 
     def _carry_total(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
         if self.terms is None:
