@@ -14,7 +14,6 @@ from comity.client.audit import read_log
 from deployment import Deployment
 
 CLIENTS = ("a", "b", "c", "d")
-TARGETS = {"dose_needed": "died", "died": "dose_needed"}  # each with the other, which is left out
 STUDIES = {
     "ridge": ({"target": "dose_needed", "exclude": ["died"]}, 8),
     "logistic": ({"target": "died", "exclude": ["dose_needed"]}, 30),
@@ -40,9 +39,13 @@ def write_rows(where: Path, rows: int = 130) -> dict[str, Path]:
     return files
 
 
+def study_text(settings: dict[str, object]) -> str:
+    """Return settings as TOML."""
+    return "".join(f"{name} = {value!r}\n".replace("'", '"') for name, value in settings.items())
+
+
 def write_study(trial: Deployment, settings: dict[str, object]) -> None:
-    lines = [f"{name} = {value!r}".replace("'", '"') for name, value in settings.items()]
-    (trial.coordinator / "study.toml").write_text("\n".join(lines) + "\n")
+    (trial.coordinator / "study.toml").write_text(study_text(settings))
 
 
 def be_quick(trial: Deployment, timeout: int = 60, grace: int = 40) -> None:
