@@ -53,7 +53,7 @@ contracts: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	@echo "==> tests (pytest)"
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
