@@ -61,7 +61,7 @@ def learners(session: Session) -> list[Learner]:
     """The clients' learners for a session's recipe."""
     told = session.recipe.to_json()
     return [
-        member._learner(told) if isinstance(member, DatasetClient) else learner_of(member._rows, told)
+        member.learner(told) if isinstance(member, DatasetClient) else learner_of(member._rows, told)
         for member in session.federation.members
     ]
 

@@ -16,7 +16,7 @@ from comity.fronts.hypernetwork import Trainer, Training
 from comity.questions import Description, HeldLosses, HeldLossesAnswer, LocalStepsAnswer
 from networks import Linear
 
-QUESTION = HeldLosses("", np.zeros((1, 2)), np.zeros(1), 0, -1)
+QUESTION = HeldLosses("", np.zeros((3, 2)), np.zeros(3), 0, -1)
 
 
 @dataclass(frozen=True)
