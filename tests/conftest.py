@@ -16,6 +16,11 @@ settings.load_profile("comity")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that wait for other processes for minutes, so that none of them is the last."""
+    items.sort(key=lambda item: "federation" not in item.path.parts)
+
+
 @pytest.fixture
 def comity(tmp_path: Path) -> Run:
     """The installed command, run in an empty directory, as a user types it."""
