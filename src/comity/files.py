@@ -113,25 +113,11 @@ def write_directory(
     if marker not in files:
         raise InputError(f"a result directory needs its {marker!r}")
     path = check_free(directory, files, force=force)
-    made = [parent for parent in path.parents if not parent.exists()]  # the innermost first
-    draft: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = os.access(path.parent, os.W_OK)
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent if beside else path))
+    with _drafting(path) as draft:
         for name, content in files.items():
             (draft / name).write_bytes(content.encode() if isinstance(content, str) else content)
         draft.chmod(0o777 & ~_umask())
         _put(draft, path, marker)
-    except BaseException as error:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
-        for parent in made:
-            with suppress(OSError):
-                parent.rmdir()
-        if isinstance(error, OSError):
-            raise OutputError(f"{directory}: cannot be written ({error.strerror or error})") from None
-        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +135,7 @@ def write_tree(directory: str | os.PathLike[str], files: Mapping[str, TreeFile])
     the user can look into it.
     """
     path = check_free(directory, (), force=False)
-    made = [parent for parent in path.parents if not parent.exists()]  # the innermost first
-    draft: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    with _drafting(path) as draft:
         for name, file in files.items():
             place = draft / name
             for parent in reversed(Path(name).parents):
@@ -163,6 +145,18 @@ def write_tree(directory: str | os.PathLike[str], files: Mapping[str, TreeFile])
                 opened.write(content)
         draft.chmod(0o755 & ~_umask())
         draft.rename(path)  # onto nothing, or onto an empty directory
+
+
+@contextmanager
+def _drafting(path: Path) -> Iterator[Path]:
+    """Make a directory beside the one at `path`, or in it where that is all one may; without success, it is removed."""
+    made = [parent for parent in path.parents if not parent.exists()]  # the innermost first
+    draft: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = os.access(path.parent, os.W_OK)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent if beside else path))
+        yield draft
     except BaseException as error:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
@@ -170,7 +164,7 @@ def write_tree(directory: str | os.PathLike[str], files: Mapping[str, TreeFile])
             with suppress(OSError):
                 parent.rmdir()
         if isinstance(error, OSError):
-            raise OutputError(f"{directory}: cannot be written ({error.strerror or error})") from None
+            raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
         raise
 
 

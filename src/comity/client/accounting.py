@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 
+import numpy as np
+
 from comity.core.optional import require
 from comity.errors import MissingDependencyError
 
@@ -35,10 +37,11 @@ def epsilon_of(strength: float, delta: float) -> float:
         return 0.0
     require("dp_accounting", "to tell what noise is worth")
     events, pld = require("dp_accounting.dp_event", "…"), require("dp_accounting.pld", "…")
-    rough = strength / 2 + math.sqrt(2 * strength * math.log(1 / delta))
-    accountant = pld.PLDAccountant(value_discretization_interval=_FINE * rough)
+    bound = strength / 2 + math.sqrt(2 * strength * math.log(1 / delta))  # Bun and Steinke 2016, Proposition 1.3
+    accountant = pld.PLDAccountant(value_discretization_interval=_FINE * bound)
     accountant.compose(events.GaussianDpEvent(1 / math.sqrt(strength)))
-    return float(accountant.get_epsilon(delta))
+    with np.errstate(over="ignore"):  # to the accountant, an ε beyond 709 is infinite
+        return min(float(accountant.get_epsilon(delta)), bound)
 
 
 @dataclass(frozen=True, slots=True)

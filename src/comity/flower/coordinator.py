@@ -17,7 +17,7 @@ from comity.core import check_names
 from comity.errors import DepartedError, InputError
 from comity.files import check_free, read_text, write_text
 from comity.flower.federation import OverFlower
-from comity.flower.messages import TAKE, to_content
+from comity.flower.messages import TAKE, to_content, told_in
 from comity.flower.registration import read_nodes
 from comity.flower.roster import Patience, Roster, Say
 from comity.flower.secure import Terms
@@ -36,7 +36,6 @@ _CONFIG = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll
 class Job:
     """What is to be done: the study, the clients expected, where the result goes, and how long anybody is waited for.
 
-    `name` tells this job from others: one that was cut off and begins again in the same place has the same.
     With `terms`, sums are secure.
     """
 
@@ -44,7 +43,6 @@ class Job:
     roster: Roster
     out: Path
     patience: Patience
-    name: str
     mode: str = "solve"
     terms: Terms | None = None
 
@@ -62,13 +60,11 @@ class Job:
             raise InputError(f"the mode is {mode!r}; it must be solve or check")
         settings = {key: value for key, value in read_study(str(config["study"])).items() if key not in PATHS}
         times = {"answer": config.get("timeout"), "grace": config.get("grace"), "poll": config.get("poll")}
-        out = Path(str(config["out"]))
         return cls(
             study=Study.from_mapping(settings),
             roster=_roster(str(config["clients"]), str(config.get("nodes", ""))),
-            out=out,
+            out=Path(str(config["out"])),
             patience=Patience(**{key: float(value) for key, value in times.items() if value is not None}),
-            name=_name_in(_working(out)),
             mode=mode,
             terms=Terms() if config.get("secure") else None,
         )
@@ -85,9 +81,9 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
             say(title)
 
     check_free(job.out, FILES, force=False)
-    working = _working(job.out)
+    working = job.out.with_name(f".{job.out.name}.job")  # with what it takes to go on, until all is done
     journal = Journal(working / "journal")
-    federation = OverFlower.join(grid, job.roster, job.patience, journal, say, job.name, job.terms)
+    federation = OverFlower.join(grid, job.roster, job.patience, journal, say, _name_in(working), job.terms)
     missing = [name for name in job.roster.clients if name not in federation.clients]
     notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
     while True:
@@ -106,13 +102,13 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
     mean = sum(federation.seconds) / max(len(federation.seconds), 1)
     say(f"{rounds} rounds, {mean:.2f} s each; {sent:,} bytes sent, {received:,} received")
     say(f"written to {job.out}")
-    _publish(federation, job, result)
+    _publish(federation, result)
     shutil.rmtree(working, ignore_errors=True)
     return result
 
 
-def _publish(federation: OverFlower, job: Job, result: Result) -> None:
-    """Send every client its own models and page; one that is gone by now can be sent it later."""
+def _publish(federation: OverFlower, result: Result) -> None:
+    """Send every client its own models and page, and say who has not got them."""
     contents = {}
     shown = {name for name, rules in federation.rules.items() if rules.shares}
     for client in federation.clients:
@@ -120,21 +116,24 @@ def _publish(federation: OverFlower, job: Job, result: Result) -> None:
         told = Packed(
             "Own", json.dumps(own.to_dict(), ensure_ascii=False), {k: np.asarray(v) for k, v in own.models.items()}
         )
-        contents[client] = to_content(told, client=client, job=job.name)
+        contents[client] = to_content(told, client=client, job=federation.job)
     try:
-        federation.send(TAKE, contents)
+        replies = federation.send(TAKE, contents)
     except DepartedError as gone:
-        federation.say(f"not everybody has got its part: {gone}")
-    federation.say("every client that is there has its own models and page")
-
-
-def _working(out: Path) -> Path:
-    """Return where a job keeps what it needs to go on, beside its result."""
-    return out.with_name(f".{out.name}.job")
+        federation.say(f"not everybody has got its own models and page: {gone}")
+        return
+    unable = {client: said["refused"] for client, reply in replies.items() if "refused" in (said := told_in(reply))}
+    for client, why in unable.items():
+        federation.say(f"client {client!r} could not keep its own models and page: {why}")
+    if not unable:
+        federation.say("every client has its own models and page")
 
 
 def _name_in(working: Path) -> str:
-    """Return the name of the job that works in a directory, a new one if there is none."""
+    """Return the name of the job that works in a directory, a new one if there is none.
+
+    By it, sites tell jobs apart: one that was cut off and begins again in the same place has the same.
+    """
     file = working / "name"
     if file.exists():
         return read_text(file).strip()

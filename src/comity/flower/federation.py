@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from flwr.app import RecordDict
@@ -97,11 +97,8 @@ class OverFlower(Federation):
         nodes = {name: node for name, node in self.nodes.items() if name not in gone}
         if len(nodes) < _FEWEST:
             raise InputError(f"without {', '.join(map(repr, gone))} there are not two clients left")
-        left = OverFlower(
-            self.grid, self.roster, nodes, self.patience, self.journal, self.say, self.job, self.rules, self.terms
-        )
-        traffic = self.traffic
-        left.traffic.rounds, left.traffic.sent, left.traffic.received = traffic.rounds, traffic.sent, traffic.received
+        left = replace(self, nodes=nodes)
+        left.traffic.add(self.traffic)  # it was spent all the same
         return left
 
     def send(self, kind: str, contents: Mapping[str, RecordDict]) -> dict[str, RecordDict]:

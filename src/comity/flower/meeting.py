@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 from flwr.app import Message
@@ -11,10 +12,12 @@ from comity.errors import ComityError, FormatError, InputError, RefusedError
 from comity.flower.messages import HELLO, saying, told_in
 from comity.flower.roster import Patience, Roster, Rules, Say
 
+_TIMES = 10  # that a node may try in the grace period
+
 
 @dataclass(eq=False)
 class Meeting:
-    """Who is there: every node is asked once for its name, and believed if it is the node registered by that name."""
+    """Who is there: every node is asked for its name, and believed if it is the node registered by that name."""
 
     grid: Grid
     roster: Roster
@@ -22,11 +25,17 @@ class Meeting:
     say: Say
     nodes: dict[str, int] = field(default_factory=dict)
     rules: dict[str, Rules] = field(default_factory=dict)
-    _asked: dict[str, int] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
+    _asked: dict[str, int] = field(default_factory=dict)
+    _again: dict[int, float] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
 
     def greet(self) -> None:
         """Ask new nodes for their names, and hear those that answer."""
+        due = {node for node, since in self._again.items() if time.monotonic() >= since}
+        for node in due:
+            del self._again[node]
+        self.seen -= due
         fresh = [node for node in self.grid.get_node_ids() if node not in self.seen]
         self.seen.update(fresh)
         messages = [
@@ -42,8 +51,10 @@ class Meeting:
             try:
                 self._hear(node, reply)
             except ComityError as error:
-                self.say(f"a node is not taken for a client: {error}")
-                self.seen.discard(node)  # it may be mended
+                if str(error) not in self._said:
+                    self.say(f"a node is not taken for a client: {error}")
+                self._said.add(str(error))
+                self._again[node] = time.monotonic() + self.patience.grace / _TIMES  # it may be mended
 
     def _hear(self, node: int, reply: Message) -> None:
         if reply.has_error():

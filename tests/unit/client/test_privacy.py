@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
@@ -40,9 +40,15 @@ def analytic(strength: float, delta: float) -> float:
 
 @settings(max_examples=25)
 @given(st.floats(0.3, 30), st.integers(1, 300), st.sampled_from([1e-9, 1e-6, 1e-3]))
+@example(noise=0.5, answers=277, delta=1e-6)
+@example(noise=0.3, answers=300, delta=1e-9)
 def test_the_accountant_says_what_the_analytic_mechanism_does(noise: float, answers: int, delta: float) -> None:
     strength = answers / noise**2
-    assert epsilon_of(strength, delta) == pytest.approx(analytic(strength, delta), rel=0.01, abs=1e-6)
+    truth = analytic(strength, delta)
+    if truth < 700:
+        assert epsilon_of(strength, delta) == pytest.approx(truth, rel=0.01, abs=1e-6)
+    else:  # where the accountant's numbers end
+        assert truth <= epsilon_of(strength, delta) <= 1.1 * truth
 
 
 def test_nothing_given_is_nothing_spent() -> None:
