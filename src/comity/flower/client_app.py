@@ -18,7 +18,6 @@ from flwr.clientapp import ClientApp
 from comity.errors import ComityError, InputError
 from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
 from comity.flower.secure import answer_securely
-from comity.flower.taking import take
 from comity.journal import Journal
 from comity.questions import pack, unpack
 from comity.sites import Member, Site
@@ -55,6 +54,8 @@ def receive(message: Message, context: Context) -> Message:
     """Take what was found for this client."""
 
     def taken() -> RecordDict:
+        from comity.flower.taking import take  # not at the top: it takes long to load, and only the last message needs it
+
         site = site_of(context)
         take(site.received, told_in(message.content), from_content(message.content).arrays)
         return saying(client=site.name)
