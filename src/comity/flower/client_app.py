@@ -54,7 +54,7 @@ def receive(message: Message, context: Context) -> Message:
     """Take what was found for this client."""
 
     def taken() -> RecordDict:
-        from comity.flower.taking import take  # not at the top: it takes long to load, and only the last message needs it
+        from comity.flower.taking import take  # it takes long to load, and only the last message needs it
 
         site = site_of(context)
         take(site.received, told_in(message.content), from_content(message.content).arrays)
