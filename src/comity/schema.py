@@ -157,8 +157,8 @@ def agree(
         if without := [client for client in clients if name not in known[client]]:
             owner = next(client for client in clients if name in known[client])
             raise InputError(
-                f"column {name!r} is missing at client {without[0]!r}, but {owner!r} has it; "
-                f"add it, or leave it out with --exclude {name!r}"
+                f"column {name!r} is missing at client {without[0]!r}, but {owner!r} has it; add it, or leave it out "
+                f"with --exclude {name!r} (in a study: exclude)"
             )
         column = _agree_on(name, {client: known[client][name] for client in clients}, warnings, name in keep)
         if column is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import os
 import re
 import sys
@@ -22,6 +24,7 @@ from comity.tables import read_rows
 _KEYS = ("name", "rows", "factory", "target", "log", "received", "policy", "privacy")
 _OF_POLICY = tuple(each.name for each in fields(Policy) if each.name != "target")
 _OF_PRIVACY = ("clip", "noise", "delta", "epsilon")
+_MARK = 16  # digits
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -84,11 +87,24 @@ class Site:
 
     def stamp(self) -> tuple[str, int, int]:
         """Return what changes when the site's file or its rows do."""
+        return str(self.file.resolve()), _changed(self.file), _changed(self.rows or self.file)
 
-        def changed(file: Path) -> int:
-            return file.stat().st_mtime_ns if file.exists() else 0
+    def mark(self) -> str:
+        """Return a text that changes when the file of the rows does, and says nothing of what is in it.
 
-        return str(self.file.resolve()), changed(self.file), changed(self.rows or self.file)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     rows = Path(place, "rows.csv")
+        ...     _ = rows.write_text("a,b"), Path(place, "site.toml").write_text('name = "North"\\nrows = "rows.csv"')
+        ...     site = Site.read(Path(place, "site.toml"))
+        ...     before = site.mark()
+        ...     same, _ = site.mark() == before, rows.write_text("a,b,c")
+        ...     same, site.mark() == before
+        (True, False)
+        """
+        size = self.rows.stat().st_size if self.rows is not None and self.rows.exists() else 0
+        told = json.dumps([self.name, _changed(self.rows or self.file), size])
+        return hashlib.sha256(told.encode()).hexdigest()[:_MARK]
 
     def member(self) -> Member:
         """Return the client, with its log file."""
@@ -130,6 +146,11 @@ class Site:
                 f"{shown(self.name)}; make them the same (site.name)"
             )
         return member
+
+
+def _changed(file: Path) -> int:
+    """Return when a file was changed last."""
+    return file.stat().st_mtime_ns if file.exists() else 0
 
 
 def _site(file: Path, settings: Mapping[str, Any]) -> Site:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -122,7 +123,7 @@ def _standings(result: Result) -> Section:
             client,
             f"{standing.rows:,}",
             *(_interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
-            _change(gain, places) if len(result.weights_of(client)) > 1 else "–",
+            _change(gain, places) if set(result.weights_of(client)) != {client} else "–",
         )
         for (client, standing), (alone, coalition, best, gain) in zip(result.utilities.items(), figures, strict=True)
     )
@@ -159,7 +160,16 @@ def _weights(result: Result) -> Section:
         others = tuple(f"{other} {_share(weight)}" for other, weight in weights.items())
         rows.append((client, f"{own:.2f}", others or ("nobody: it trains alone",)))
     columns = ("client", "itself", "collaborators")
-    return Section(f"Collaborators in the coalition, with the weight of {per} each", columns, tuple(rows), ("itself",))
+    heading = f"Collaborators in the coalition, with the weight of {per} each"
+    return Section(heading, columns, tuple(rows), ("itself",), tuple(_selfless(result)))
+
+
+def _selfless(result: Result) -> Iterator[str]:
+    """Say of clients whose own rows have no weight in their models what that means."""
+    none = [client for client in result.clients if result.weights_of(client).get(client, 0.0) < _HARDLY]
+    if none:
+        own = "its own model" if len(none) == 1 else "their own models"
+        yield f"The rows of {join(none)} have no weight in {own}: with those of others alone, losses were least."
 
 
 def _unmet(result: Result) -> Section:

@@ -13,8 +13,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from comity.core.optional import require
-from comity.errors import MissingDependencyError
+from comity.core.optional import lacking, require
 
 _FINE = 1e-4  # of ε, which the accountant's grid is as fine as
 _CLOSE = 1e-3  # of the strength that a budget allows, up to which it is searched for
@@ -23,7 +22,7 @@ _CLOSE = 1e-3  # of the strength that a budget allows, up to which it is searche
 def check_installed() -> None:
     """Check that there is an accountant, before anything is given; it takes a second to load, and is not yet."""
     if find_spec("dp_accounting") is None:
-        raise MissingDependencyError("dp-accounting is needed to tell what noise is worth; pip install dp-accounting")
+        raise lacking("dp_accounting", "to tell what noise is worth")
 
 
 @cache

@@ -5,6 +5,23 @@ from typing import Any
 
 from comity.errors import MissingDependencyError
 
+_EXTRAS = {
+    "cryptography": "flower",
+    "dp_accounting": "privacy",
+    "flwr": "flower",
+    "matplotlib": "figures",
+    "pyarrow": "parquet",
+    "safetensors": "neural",
+    "torch": "neural",
+}
+
+
+def lacking(package: str, purpose: str) -> MissingDependencyError:
+    """Return the error that says what a package is needed for and how to get it."""
+    name = package.partition(".")[0]
+    source = f"'comity[{_EXTRAS[name]}]'" if name in _EXTRAS else name
+    return MissingDependencyError(f"{name} is needed {purpose}; pip install {source}")
+
 
 def require(package: str, purpose: str) -> Any:
     """Import an optional package, or say what it is needed for and how to get it.
@@ -16,4 +33,4 @@ def require(package: str, purpose: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise MissingDependencyError(f"{package} is needed {purpose}; pip install {package}") from None
+        raise lacking(package, purpose) from None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flwr.serverapp import Grid
 
-from comity.errors import ComityError, InputError
+from comity.errors import ComityError, InputError, RefusedError
 from comity.flower.federation import OverFlower
 from comity.flower.roster import Patience, Roster, Say
 from comity.learn import agree_on
 from comity.study import Study
 
+_LONGEST = 30.0  # seconds that a check waits for somebody who is not there
 _TABLES = ("describe", "moments", "evaluate")
 _CLASSES = ("fit-alone", "slopes", "expand")
 _NETWORKS = ("describe", "held-losses", "train-alone", "search-front", "judge-models")
@@ -31,7 +34,8 @@ def check(grid: Grid, roster: Roster, study: Study, patience: Patience, say: Say
 
     The columns are asked for, as the study would, and nothing else.
     """
-    federation = OverFlower.join(grid, roster, patience, None, say, "check")
+    short = replace(patience, grace=min(patience.grace, _LONGEST))
+    federation = OverFlower.join(grid, roster, short, None, say, "check")
     wrong = [f"client {name!r} is not there" for name in roster.clients if name not in federation.clients]
     classes = study.task == "classes"
     if unwilling := [name for name in federation.clients if "describe" not in federation.rules[name].questions]:
@@ -48,15 +52,26 @@ def check(grid: Grid, roster: Roster, study: Study, patience: Patience, say: Say
                 say(note)
         except ComityError as error:
             wrong.append(str(error))
+    wrong += _forbidden(federation, study, classes)
+    if wrong:
+        raise InputError("not everything fits: " + "; ".join(wrong))
+    say("everything fits")
+
+
+def check_policies(federation: OverFlower, study: Study) -> None:
+    """Check that policies allow what a study asks for certain; whether there are classes shows only in the columns."""
+    if wrong := _forbidden(federation, study, study.task == "classes"):
+        raise RefusedError("; ".join(wrong))
+
+
+def _forbidden(federation: OverFlower, study: Study, classes: bool) -> list[str]:
+    """Say whose policy forbids what."""
     asked = needed(study, classes)
     forbidden = {
         name: [kind for kind in asked if kind not in federation.rules[name].questions] for name in federation.clients
     }
-    wrong += [
+    return [
         f"the policy of client {name!r} forbids what the study asks: {', '.join(kinds)}"
         for name, kinds in forbidden.items()
         if kinds
     ]
-    if wrong:
-        raise InputError("not everything fits: " + "; ".join(wrong))
-    say("everything fits")

@@ -38,7 +38,7 @@ def hello(message: Message, context: Context) -> Message:
         site = site_of(context)
         policy = site.policy
         shares = "yes" if policy.share_utilities else "no"
-        return saying(client=site.name, questions=",".join(policy.questions), shares=shares)
+        return saying(client=site.name, questions=",".join(policy.questions), shares=shares, rows=site.mark())
 
     return _reply(message, known)
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from flwr.serverapp import Grid
 
 from comity.core import check_names
-from comity.errors import DepartedError, InputError
+from comity.errors import DepartedError, InputError, OutputError
 from comity.files import check_free, read_text, write_text
+from comity.flower.checking import check_policies
 from comity.flower.federation import OverFlower
 from comity.flower.messages import TAKE, to_content, told_in
 from comity.flower.registration import read_nodes
@@ -25,7 +26,7 @@ from comity.journal import Journal
 from comity.own import Own
 from comity.questions import Packed
 from comity.result import Result
-from comity.sealed import FILES
+from comity.sealed import FILES, MARKER
 from comity.solving import Opened, run
 from comity.study import PATHS, Study, read_study
 
@@ -80,10 +81,15 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
             stages.append(title)
             say(title)
 
+    if (job.out / MARKER).exists():
+        raise OutputError(f"{job.out}: there is a result already; move it away, or say another place (COMITY_OUT)")
     check_free(job.out, FILES, force=False)
     working = job.out.with_name(f".{job.out.name}.job")  # with what it takes to go on, until all is done
     journal = Journal(working / "journal")
-    federation = OverFlower.join(grid, job.roster, job.patience, journal, say, _name_in(working), job.terms)
+    federation = OverFlower.join(grid, job.roster, job.patience, journal, say, terms=job.terms)
+    check_policies(federation, job.study)
+    marks = {client: federation.rules[client].rows for client in federation.clients}
+    federation = replace(federation, job=_resumed(working, marks, say))
     missing = [name for name in job.roster.clients if name not in federation.clients]
     notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
     while True:
@@ -101,7 +107,9 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
     mean = sum(federation.seconds) / max(len(federation.seconds), 1)
     say(f"{rounds} rounds, {mean:.2f} s each; {sent:,} bytes sent, {received:,} received")
-    say(f"written to {job.out}")
+    formed = "; ".join("{" + ", ".join(result.equilibrium.members(n)) + "}" for n in range(len(result.coalitions)))
+    say(f"coalitions: {formed}, {result.certificate.verdict}")
+    say(f"written to {job.out}; comity show {job.out} tells all")
     _publish(federation, result)
     shutil.rmtree(working, ignore_errors=True)
     return result
@@ -129,17 +137,25 @@ def _publish(federation: OverFlower, result: Result) -> None:
         federation.say("every client has its own models and page")
 
 
-def _name_in(working: Path) -> str:
-    """Return the name of the job that works in a directory, a new one if there is none.
+def _resumed(working: Path, rows: Mapping[str, str], say: Say) -> str:
+    """Return the name of the job that works in a directory, a new one if there is none, or none to go on with.
 
-    By it, sites tell jobs apart: one that was cut off and begins again in the same place has the same.
+    By it, sites tell jobs apart: one that was cut off and begins again in the same place has the same. If rows have
+    changed since, by the marks of those who are there, no answer is worth anything, and all begins anew.
     """
-    file = working / "name"
+    file = working / "job.json"
     if file.exists():
-        return read_text(file).strip()
+        told = json.loads(read_text(file))
+        changed = [name for name, mark in rows.items() if told["rows"].get(name, mark) != mark]
+        if not changed:
+            say(f"going on with a job that was cut off; what was answered is in {working}")
+            write_text(file, json.dumps({**told, "rows": {**told["rows"], **rows}}))
+            return str(told["name"])
+        say(f"rows of {', '.join(map(repr, changed))} have changed since a job was cut off: it begins anew")
+        shutil.rmtree(working)
     working.mkdir(parents=True, exist_ok=True)
     name = str(uuid.uuid4())
-    write_text(file, name + "\n")
+    write_text(file, json.dumps({"name": name, "rows": dict(rows)}))
     return name
 
 

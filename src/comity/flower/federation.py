@@ -28,6 +28,7 @@ from comity.journal import Journal
 from comity.questions import Packed, unpack
 
 _FEWEST = 2  # clients
+_SOON = 10.0  # seconds after which it is said who is waited for
 
 
 @final
@@ -68,9 +69,13 @@ class OverFlower(Federation):
         waiting = patience or Patience()
         met = Meeting(grid, roster, waiting, say)
         end = time.monotonic() + waiting.grace
+        soon = time.monotonic() + _SOON
         while len(met.nodes) < len(roster.clients) and time.monotonic() < end:
             met.greet()
             time.sleep(waiting.poll)
+            if time.monotonic() > soon:
+                say(f"waiting for {', '.join(name for name in roster.clients if name not in met.nodes)}")
+                soon = end
         missing = [name for name in roster.clients if name not in met.nodes]
         if len(met.nodes) < _FEWEST:
             raise InputError(
@@ -78,7 +83,7 @@ class OverFlower(Federation):
                 f"takes two; missing: {', '.join(map(repr, missing))}. Are their nodes running?"
             )
         for name in missing:
-            say(f"client {name!r} is not there after {waiting.grace:g} seconds; going on without it")
+            say(f"client {name!r} is not there after {waiting.grace:g} seconds")
         nodes = {name: met.nodes[name] for name in roster.clients if name in met.nodes}
         return cls(grid, roster, nodes, waiting, journal, say, job, met.rules, terms)
 

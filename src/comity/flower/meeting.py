@@ -70,4 +70,5 @@ class Meeting:
         if self.nodes.get(name, node) != node and self.nodes[name] in set(self.grid.get_node_ids()):
             raise InputError(f"it says that it is {name!r}, as another does who is there")
         self.nodes[name] = node
-        self.rules[name] = Rules(tuple(str(told.get("questions", "")).split(",")), told.get("shares") == "yes")
+        questions = tuple(str(told.get("questions", "")).split(","))
+        self.rules[name] = Rules(questions, told.get("shares") == "yes", str(told.get("rows", "")))

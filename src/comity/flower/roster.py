@@ -34,7 +34,11 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a client says of itself when it is met: the questions that it answers, and whether it shows its figures."""
+    """What a client says of itself when it is met.
+
+    These are the questions that it answers, whether it shows its figures, and a mark that changes when its rows do.
+    """
 
     questions: tuple[str, ...] = ()
     shares: bool = False
+    rows: str = ""

@@ -23,6 +23,9 @@ _COMPLETED = "finished:completed"
 _SETTLING = 60.0  # seconds in which a run whose log has ended must be known to have finished
 _PAUSE = 1.0
 _NOTE = "Using SuperLink:"
+_RAISED = "ServerApp raised an exception"
+_OF_FAILURE = ("Exit Code: 201", "unhandled exception occurred in the ServerApp", "ref-exit-codes")
+_BLAME = "ServerApp failed with exception: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Ending:
         return self.status == _COMPLETED
 
     def __str__(self) -> str:
-        why = f": {self.details}" if self.details and self.details != "N/A" else ""
+        why = f": {self.details.removeprefix(_BLAME)}" if self.details and self.details != "N/A" else ""
         return f"run {self.run} {self.status.removeprefix(_FINISHED)}{why}"
 
 
@@ -61,9 +64,53 @@ def follow(run: str, timeout: float = DAY) -> Ending:
         stop(run)
         raise
     ending = _settle(run, until)
+    plain = Plain()
     for line in _rest(seen, _whole_log(run)):
-        print(line, flush=True)
+        _print(plain.tell(line))
+    _print(plain.rest())
     return ending
+
+
+class Plain:
+    r"""The log of a run without the tracebacks of comity's own errors, which say what is wrong in a sentence.
+
+    That sentence is told when the run has ended. Any other traceback is told whole: it shows a bug.
+
+    >>> plain = Plain()
+    >>> lines = ["comity: asking", "ERROR: ServerApp raised an exception", "Traceback (most recent call last):",
+    ...          "  File …", "comity.errors.InputError: there is no column 'x'", "comity: more"]
+    >>> [each for line in lines for each in plain.tell(line)]
+    ['comity: asking', 'comity: more']
+    """
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+        self._failed = False
+
+    def tell(self, line: str) -> list[str]:
+        """Hear a line, and return those that can be told now."""
+        if self._held and not (line.startswith((" ", "Traceback")) or not line):
+            held, self._held = [*self._held, line], []
+            if line.startswith("comity.errors."):
+                self._failed = True
+                return []
+            return held
+        if self._held or _RAISED in line or line.startswith("Traceback"):
+            self._held.append(line)
+            return []
+        if self._failed and any(sign in line for sign in _OF_FAILURE):
+            return []
+        return [line]
+
+    def rest(self) -> list[str]:
+        """Return what was held back when there is no more."""
+        held, self._held = self._held, []
+        return held
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(line, flush=True)
 
 
 def _stream(run: str, timeout: float) -> list[str]:
@@ -75,10 +122,12 @@ def _stream(run: str, timeout: float) -> list[str]:
         timer = threading.Timer(timeout, process.kill)
         timer.start()
         try:
+            plain = Plain()
             for line in process.stdout:
                 if not line.startswith(_NOTE):
-                    print(line, end="", flush=True)
                     seen.append(line.rstrip())
+                    _print(plain.tell(line.rstrip()))
+            _print(plain.rest())
             process.wait()
         finally:
             late = not timer.is_alive()
@@ -158,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted; the run was stopped.", file=sys.stderr)
+        print("Interrupted; the run was stopped. Run it again, and it goes on where it was.", file=sys.stderr)
         return 130
     print(ending, file=sys.stdout if ending.completed else sys.stderr, flush=True)
     return 0 if ending.completed else 1

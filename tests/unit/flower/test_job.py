@@ -189,11 +189,8 @@ class CutError(Exception):
     """The coordinator was killed."""
 
 
-def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
-    sites = write_sites(tmp_path / "sites", classes=True)
-    config = config_of(tmp_path, write_study(tmp_path), sites)
-    first = grid_of(sites)
-    coordinate(first, Job.read(config | {"out": str(tmp_path / "whole")}), lambda told: None)
+def cut_off(sites, config):
+    """Begin a job, and end it after some rounds."""
     cut = grid_of(sites)
     pushed = cut.push_messages
 
@@ -205,11 +202,40 @@ def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
     cut.push_messages = push
     with pytest.raises(CutError):
         coordinate(cut, Job.read(config), lambda told: None)
+
+
+def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
+    sites = write_sites(tmp_path / "sites", classes=True)
+    config = config_of(tmp_path, write_study(tmp_path), sites)
+    first = grid_of(sites)
+    coordinate(first, Job.read(config | {"out": str(tmp_path / "whole")}), lambda told: None)
+    cut_off(sites, config)
     again = grid_of(sites)
     coordinate(again, Job.read(config), lambda told: None)
     assert questions(again) == questions(first) - 4 * 7  # one of the eight messages each was the first, for its name
     assert (tmp_path / "out" / "result.json").read_bytes() == (tmp_path / "whole" / "result.json").read_bytes()
     assert not list(tmp_path.glob(".out.job"))
+
+
+def test_a_job_begins_anew_if_rows_have_changed_since_it_was_cut_off(tmp_path):
+    sites = write_sites(tmp_path / "sites", classes=True)
+    config = config_of(tmp_path, write_study(tmp_path), sites)
+    cut_off(sites, config)
+    rows = sites["a"].with_name("rows.csv")
+    rows.write_text("\n".join(rows.read_text().splitlines()[:-20]) + "\n")
+    said = []
+    coordinate(grid_of(sites), Job.read(config), said.append)
+    assert any("rows of 'a' have changed since a job was cut off" in line for line in said)
+    coordinate(grid_of(sites), Job.read(config | {"out": str(tmp_path / "whole")}), said.append)
+    assert (tmp_path / "out" / "result.json").read_bytes() == (tmp_path / "whole" / "result.json").read_bytes()
+
+
+def test_a_policy_that_forbids_is_told_before_anything_is_asked(sites, job):
+    sites["c"].write_text(sites["c"].read_text() + '[policy]\nquestions = ["describe", "evaluate"]\n')
+    grid = grid_of(sites)
+    with pytest.raises(RefusedError, match="the policy of client 'c' forbids what the study asks: moments"):
+        coordinate(grid, job, lambda told: None)
+    assert questions(grid) == 0
 
 
 def test_a_name_is_believed_only_with_its_key(sites, tmp_path):

@@ -21,9 +21,18 @@ def quiet(told: str) -> None:
     pass
 
 
-@pytest.mark.parametrize(
-    ("classes", "kind"), [(False, "moments"), (True, "moments"), (True, "slopes"), (True, "expand")]
-)
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_policy_that_forbids_moments_ends_the_job_before_anything_is_asked(classes, tmp_path):
+    sites = write_sites(tmp_path / "sites", classes=classes)
+    allowed = [each for each in QUESTIONS if each != "moments"]
+    sites["c"].write_text(f'name = "c"\nrows = "rows.csv"\n[policy]\nquestions = {json.dumps(allowed)}\n')
+    with pytest.raises(RefusedError, match="the policy of client 'c' forbids what the study asks: moments"):
+        coordinate(grid_of(sites), Job.read(config_of(tmp_path, write_study(tmp_path), sites)), quiet)
+    assert not any((path.parent / "audit.jsonl").exists() for path in sites.values())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("classes", "kind"), [(True, "slopes"), (True, "expand")])
 def test_a_policy_that_forbids_curvature_ends_the_job(classes, kind, tmp_path):
     sites = write_sites(tmp_path / "sites", classes=classes)
     allowed = [each for each in QUESTIONS if each != kind]
@@ -46,7 +55,7 @@ def test_nothing_but_what_is_logged_leaves_and_no_row_is_in_it(classes, tmp_path
         answers = [each for each in left if each.metadata.message_type == "query.ask"]
         assert [from_content(each.content).digest for each in answers] == [line.given for line in lines]
         told = [dict(each.content.config_records["told"]) for each in left if each not in answers]
-        assert all(set(each) <= {"client", "questions", "shares"} and each["client"] == name for each in told)
+        assert all(set(each) <= {"client", "questions", "shares", "rows"} and each["client"] == name for each in told)
         rows = pd.read_csv(path.parent / "rows.csv").select_dtypes("number").to_numpy()
         for each in answers:
             packed = from_content(each.content)

@@ -218,7 +218,7 @@ def test_bad_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(FormatError, match=r"t.parquet: there are no rows"):
         read_clients(path, "site")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match="pyarrow is needed to read Parquet files; pip install pyarrow"):
+    with pytest.raises(MissingDependencyError, match=r"to read Parquet files; pip install 'comity\[parquet\]'"):
         read_rows(path)
 
 

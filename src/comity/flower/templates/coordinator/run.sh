@@ -4,6 +4,8 @@
 #
 #   ./run.sh          the job of study.toml; the result comes to result/
 #   ./run.sh check    nothing is learned
+#
+# COMITY_OUT says another place for the result, COMITY_STUDY another study.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 . "$here/settings.sh"
@@ -19,10 +21,20 @@ case $mode in
         ;;
 esac
 
+if [ $# -gt 1 ]; then
+    echo "run.sh takes one word, solve or check; '$2' is one too many" >&2
+    exit 2
+fi
+out=${COMITY_OUT:-$here/result}
+if [ "$mode" = solve ] && [ -e "$out/result.json" ]; then
+    echo "there is a result in $out already; move it away, or say another place: COMITY_OUT=DIR ./run.sh" >&2
+    exit 2
+fi
+
 {
     printf 'mode = "%s"\n' "$mode"
     printf 'study = %s\n' "$(toml "${COMITY_STUDY:-$here/study.toml}")"
-    printf 'out = %s\n' "$(toml "${COMITY_OUT:-$here/result}")"
+    printf 'out = %s\n' "$(toml "$out")"
     if [ "$COMITY_INSECURE" = no ]; then
         printf 'nodes = %s\n' "$(toml "$here/state/nodes.json")"
     fi
