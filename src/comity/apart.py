@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from comity.errors import InputError
+from comity.errors import InputError, UnfitError
 from comity.questions import Split
 from comity.splits import FOR_RESAMPLES, Splits
 
@@ -54,7 +54,7 @@ def split_apart(keys: Keys, wanted: Split, owner: str) -> Splits:
     """
     check_split(wanted)
     if len(keys) < max(wanted.folds, wanted.judges):
-        raise InputError(
+        raise UnfitError(
             f"client {owner!r} has {len(keys)} rows, too few for {max(wanted.folds, wanted.judges)} parts; "
             "leave it out, or take fewer folds"
         )

@@ -6,13 +6,16 @@ for the same in the answer.
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from comity.errors import AnswerError
-from comity.questions import QUESTIONS, Evaluation, Split
-from comity.schema import Schema
+from comity.questions import QUESTIONS, Description, Evaluation, PrivacyTold, Split
+from comity.schema import ColumnSummary, Schema
 
 _ASKED = {
     "Expand": {"points": "VNd"},
@@ -59,6 +62,11 @@ def check_answer(client: str, question: Any, answer: Any) -> None:
     kind, record = next((kind, pair[1]) for kind, pair in QUESTIONS.items() if pair[0] is type(question))
     if type(answer) is not record:
         raise AnswerError(client, f"it answers {kind!r} with {type(answer).__name__}, not with {record.__name__}")
+    if (check := _TOLD.get(record)) is not None:
+        try:
+            check(answer)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise AnswerError(client, f"its answer to {kind!r} makes no sense ({type(error).__name__})") from None
     known = _dimensions(question)
     for field, letters in _GIVEN.get(record.__name__, {}).items():
         array = getattr(answer, field)
@@ -74,6 +82,23 @@ def check_answer(client: str, question: Any, answer: Any) -> None:
         known |= {letter: here for letter, here in zip(letters, array.shape, strict=True) if letter.isalpha()}
         if record is not Evaluation and record.__name__ not in _LOSSES_OF_NETWORKS and not np.isfinite(array).all():
             raise AnswerError(client, f"its answer to {kind!r} has a value in {field!r} that is not a number")
+
+
+def _check_description(answer: Description) -> None:
+    for column in json.loads(answer.columns):
+        ColumnSummary(**column)
+    rows: object = answer.rows
+    if type(rows) is not int or rows < 0:
+        raise ValueError("rows are not counted")
+
+
+def _check_privacy(answer: PrivacyTold) -> None:
+    stated = json.loads(answer.stated)
+    if not 0 <= float(stated["epsilon"]) < math.inf:
+        raise ValueError("epsilon cannot be")
+
+
+_TOLD: dict[type[Any], Callable[[Any], None]] = {Description: _check_description, PrivacyTold: _check_privacy}
 
 
 def _dimensions(question: Any) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from comity.core import shown
-from comity.errors import InputError
+from comity.errors import InputError, UnfitError
 from comity.likelihood import LogLoss
 from comity.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema, Target
 
@@ -94,7 +94,7 @@ def encode(rows: pd.DataFrame, schema: Schema) -> Floats:
     parts = []
     for column in schema.columns:
         if column.name not in rows.columns:
-            raise InputError(f"there is no column {column.name!r}, which the models need")
+            raise UnfitError(f"there is no column {column.name!r}, which the models need")
         parts.append((_encode_number if isinstance(column, NumberColumn) else _encode_category)(rows, column))
     parts.append(np.ones((len(rows), 1)))
     return np.concatenate(parts, axis=1)

@@ -38,6 +38,10 @@ class RefusedError(ComityError):
     """A client refuses a question: its policy forbids it."""
 
 
+class UnfitError(InputError):
+    """What is asked does not fit the rows that are there: a column lacks, or rows are too few. It tells no value."""
+
+
 class AnswerError(ComityError):
     """A client's answer is not what was asked for: of another record or shape, not a number, or in another's name."""
 
@@ -74,6 +78,21 @@ class MissingClientsError(ComityError):
     def __init__(self, message: str, clients: tuple[str, ...]) -> None:
         super().__init__(message)
         self.clients = clients
+
+
+def told_outside(name: str, error: Exception) -> str:
+    """Return what a client says outside of an error: the message if it can hold no value of its rows, else its kind.
+
+    >>> told_outside("a", InputError("column 'name' has 'Smith', which is not a finite number"))
+    "client 'a' cannot answer: its rows or its settings do not fit (InputError); its audit log and its terminal say why"
+    """
+    if isinstance(error, RefusedError | UnfitError):
+        return str(error)
+    kind = type(error).__name__
+    return (
+        f"client {name!r} cannot answer: its rows or its settings do not fit ({kind}); its audit log and its terminal "
+        "say why"
+    )
 
 
 class ComityWarning(UserWarning):

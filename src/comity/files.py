@@ -200,3 +200,19 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def held(opened: int, *, wait: bool = False) -> bool:
+    """Hold an open file, until it is closed, against other processes; tell whether it is held, or `wait` until it is.
+
+    Where there are no such locks, nobody waits.
+    """
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:  # pragma: no cover
+        return True
+    try:
+        flock(opened, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comity.errors import InputError
+from comity.errors import UnfitError
 from comity.questions import Split
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ def split_rows(strata: Floats, wanted: Split, owner: str) -> Splits:
     """Return an owner's rows split, those of each stratum (n,) evenly."""
     count = len(strata)
     if count < max(wanted.folds, wanted.judges):
-        raise InputError(
+        raise UnfitError(
             f"client {owner!r} has {count} rows, too few for {max(wanted.folds, wanted.judges)} parts; "
             "leave it out, or take fewer folds"
         )

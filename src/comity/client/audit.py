@@ -17,6 +17,7 @@ from typing import Any
 
 from comity.core import shown
 from comity.errors import FormatError, InputError, RefusedError
+from comity.files import held
 
 _DIGEST = 64
 _HEXADECIMAL = set("0123456789abcdef")
@@ -117,7 +118,7 @@ class AuditLog:
         except OSError as error:
             raise self._unwritable(name, error) from None
         try:
-            _lock(opened)
+            held(opened, wait=True)
             yield self._news(opened)
         finally:
             os.close(opened)  # and the lock goes with it
@@ -184,12 +185,3 @@ def _lines(file: Path, raw: bytes, first: int) -> Iterator[Given]:
 def _check(holds: bool, name: str, value: Any, expected: str) -> None:
     if not holds:
         raise InputError(f"{name} is {shown(value)}; it must be {expected}")
-
-
-def _lock(opened: int) -> None:
-    """Wait until no other process holds a file; where there are no such locks, nobody waits."""
-    try:
-        from fcntl import LOCK_EX, flock
-    except ImportError:  # pragma: no cover
-        return
-    flock(opened, LOCK_EX)

@@ -24,6 +24,8 @@ from comity.encoding import summarise
 from comity.errors import InputError
 from comity.questions import Describe, Description
 
+_MOST_LEVELS = 100  # of a column that are told, however many are asked for
+
 
 @dataclass(frozen=True, eq=False)
 class Client:
@@ -70,7 +72,7 @@ class Client:
 
 def describe(rows: Rows, question: Describe) -> Description:
     """Answer what the columns are."""
-    summaries = summarise(rows.frame, question.target, question.classes, question.most_levels)
+    summaries = summarise(rows.frame, question.target, question.classes, min(question.most_levels, _MOST_LEVELS))
     return Description(len(rows.frame), json.dumps([asdict(summary) for summary in summaries], ensure_ascii=False))
 
 

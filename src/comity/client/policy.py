@@ -9,16 +9,17 @@ from typing import Any
 
 from comity.core import shown
 from comity.errors import InputError, RefusedError
-from comity.questions import QUESTIONS, Describe, TellPrivacy
+from comity.questions import QUESTIONS, Describe, Split, TellPrivacy
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What a client allows.
 
-    It answers these `questions` only, and nothing about fewer rows than `least_rows`; no answer is larger than
-    `largest_answer` bytes, if that is told. A client that says its `target` refuses questions about another. Others may
-    see its utilities if it says so by `share_utilities`. With `only_private` it refuses what leaves without noise.
+    It answers these `questions` only, and nothing if it has fewer rows than `least_rows`, or about folds of fewer rows
+    than `least_part`; no answer is larger than `largest_answer` bytes, if that is told. A client that says its `target`
+    refuses questions about another. Others may see its utilities if it says so by `share_utilities`. With
+    `only_private` it refuses what leaves without noise.
 
     >>> Policy(questions=("describe", "momints"))
     Traceback (most recent call last):
@@ -31,6 +32,7 @@ class Policy:
     target: str | None = None
     share_utilities: bool = False
     only_private: bool = False
+    least_part: int = 2
 
     def __post_init__(self) -> None:
         questions: object = self.questions
@@ -42,7 +44,7 @@ class Policy:
                 hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(QUESTIONS)}"
                 raise InputError(f"there is no question {shown(kind)}; {hint}")
         object.__setattr__(self, "questions", tuple(questions))
-        for name in ("least_rows", "largest_answer"):
+        for name in ("least_rows", "least_part", "largest_answer"):
             value: object = getattr(self, name)
             optional = name == "largest_answer" and value is None
             if not optional and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
@@ -81,6 +83,12 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
             f"client {name!r} has {rows} rows and answers nothing about fewer than {policy.least_rows}; "
             "leave it out (--without), or ask it to lower its minimum"
         )
+    folds = folds_of(question)
+    if rows // folds < policy.least_part:
+        raise RefusedError(
+            f"client {name!r} is asked about {folds} folds of its {rows} rows, and tells nothing of fewer than "
+            f"{policy.least_part}; ask for fewer folds, or ask it to lower its least_part"
+        )
     if policy.target is not None:
         about = target_of(question)
         if about is not None and about != policy.target:
@@ -89,6 +97,12 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
                 "ask for that one, or ask it to change its target"
             )
     return kind
+
+
+def folds_of(question: Any) -> int:
+    """Return into how many folds rows fall by what is asked, 1 if into none."""
+    split = getattr(question, "split", None)
+    return 1 if split is None else max(int(Split.from_json(split).folds), 1)
 
 
 def target_of(question: Any) -> str | None:

@@ -78,7 +78,7 @@ class Rows:
         try:
             return Encoded(encode(frame, agreed), encode_target(frame, agreed), agreed.target)
         except InputError as error:
-            raise InputError(f"client {self.owner!r}: {error}") from None
+            raise type(error)(f"client {self.owner!r}: {error}") from None
 
     def splits(self, schema: str, split: str) -> Splits:
         """Return how the rows are split (JSON); those of each class are spread evenly, unless there is noise."""

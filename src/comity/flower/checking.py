@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 
 from flwr.serverapp import Grid
@@ -35,7 +36,7 @@ def check(grid: Grid, roster: Roster, study: Study, patience: Patience, say: Say
     The columns are asked for, as the study would, and nothing else.
     """
     short = replace(patience, grace=min(patience.grace, _LONGEST))
-    federation = OverFlower.join(grid, roster, short, None, say, "check")
+    federation = OverFlower.join(grid, roster, short, None, say, f"check-{uuid.uuid4()}")
     wrong = [f"client {name!r} is not there" for name in roster.clients if name not in federation.clients]
     classes = study.task == "classes"
     if unwilling := [name for name in federation.clients if "describe" not in federation.rules[name].questions]:

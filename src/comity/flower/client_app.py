@@ -7,6 +7,8 @@ message may come twice, if nobody heard the answer: asked the same again in the 
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +17,11 @@ from typing import Any
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from comity.errors import ComityError, InputError
+from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, told_outside
 from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
 from comity.flower.secure import answer_securely
 from comity.journal import Journal
-from comity.questions import pack, unpack
+from comity.questions import TellPrivacy, pack, unpack
 from comity.sites import Member, Site
 
 app = ClientApp()
@@ -34,33 +36,34 @@ def _action(kind: str) -> str:
 def hello(message: Message, context: Context) -> Message:
     """Say which client this is."""
 
-    def known() -> RecordDict:
-        site = site_of(context)
+    def known(site: Site) -> RecordDict:
         policy = site.policy
         shares = "yes" if policy.share_utilities else "no"
         return saying(client=site.name, questions=",".join(policy.questions), shares=shares, rows=site.mark())
 
-    return _reply(message, known)
+    return _reply(message, context, known)
 
 
 @app.query(_action(ASK))
 def ask(message: Message, context: Context) -> Message:
     """Answer a question."""
-    return _reply(message, lambda: _answered(site_of(context), message.content))
+    return _reply(message, context, lambda site: _answered(site, message.content))
 
 
 @app.query(_action(TAKE))
 def receive(message: Message, context: Context) -> Message:
     """Take what was found for this client."""
 
-    def taken() -> RecordDict:
+    def taken(site: Site) -> RecordDict:
         from comity.flower.taking import take  # it takes long to load, and only the last message needs it
 
-        site = site_of(context)
-        take(site.received, told_in(message.content), from_content(message.content).arrays)
+        told = told_in(message.content)
+        if told.get("client") != site.name:
+            raise UnfitError(f"what {told.get('client')!r} got came to {site.name!r}")
+        take(site.received, told, from_content(message.content).arrays)
         return saying(client=site.name)
 
-    return _reply(message, taken)
+    return _reply(message, context, taken)
 
 
 @app.train()
@@ -85,14 +88,16 @@ def site_of(context: Context) -> Site:
 def _answered(site: Site, content: RecordDict) -> RecordDict:
     told, question = told_in(content), from_content(content)
     if told.get("client") != site.name:
-        raise InputError(f"a question for {told.get('client')!r} came to {site.name!r}")
+        raise UnfitError(f"a question for {told.get('client')!r} came to {site.name!r}")
     given = Journal(site.state / "answered")
-    name = f"{told.get('job')} {site.name}"
+    name = json.dumps([told.get("job"), site.name, site.stamp()])  # with another policy or other rows it is asked anew
     answer = given.find(name, question)
     if answer is None:
-        answer = pack(Remembering(site).answer(unpack(question)))
+        asked = unpack(question)
+        answer = pack(Remembering(site).answer(asked))
         given.clear()
-        given.keep(name, question, answer)
+        if not isinstance(asked, TellPrivacy):  # what was spent is never that of before
+            given.keep(name, question, answer)
     return to_content(answer, client=site.name, question=question.digest)
 
 
@@ -131,12 +136,22 @@ def _member(site: Site) -> Member:
     return _members[stamp]
 
 
-def _reply(message: Message, content: Callable[[], RecordDict]) -> Message:
-    """Return the reply to a message: what a site will not do, it says why."""
+def _reply(message: Message, context: Context, content: Callable[[Site], RecordDict]) -> Message:
+    """Return the reply to a message: what a site will not do, it says why.
+
+    What it cannot do now, since a file is half-written or a disk is full, it is asked again. Of errors, nothing leaves
+    that may hold a value of the rows: those are told here.
+    """
+    name = "of this node"
     try:
-        return Message(content(), reply_to=message)
-    except ComityError as error:
-        return Message(saying(refused=str(error)), reply_to=message)
+        site = site_of(context)
+        name = site.name
+        return Message(content(site), reply_to=message)
+    except Exception as error:  # noqa: BLE001 - Flower would send its text away
+        print(f"comity: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        passing = isinstance(error, FormatError | OutputError) or not isinstance(error, ComityError)
+        kind = "failed" if passing else "refused"
+        return Message(saying(**{kind: told_outside(name, error)}), reply_to=message)
 
 
 def files_of(directory: Path) -> str:

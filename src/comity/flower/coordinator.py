@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from flwr.serverapp import Grid
 
 from comity.core import check_names
 from comity.errors import DepartedError, InputError, OutputError
-from comity.files import check_free, read_text, write_text
+from comity.files import check_free, held, read_text, write_text
+from comity.fitting import Tell
 from comity.flower.checking import check_policies
 from comity.flower.federation import OverFlower
 from comity.flower.messages import TAKE, to_content, told_in
@@ -30,6 +32,7 @@ from comity.sealed import FILES, MARKER
 from comity.solving import Opened, run
 from comity.study import PATHS, Study, read_study
 
+_JOB = "job.json"
 _CONFIG = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll", "sites", "secure")
 
 
@@ -81,15 +84,29 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
             stages.append(title)
             say(title)
 
-    if (job.out / MARKER).exists():
-        raise OutputError(f"{job.out}: there is a result already; move it away, or say another place (COMITY_OUT)")
-    check_free(job.out, FILES, force=False)
     working = job.out.with_name(f".{job.out.name}.job")  # with what it takes to go on, until all is done
-    journal = Journal(working / "journal")
-    federation = OverFlower.join(grid, job.roster, job.patience, journal, say, terms=job.terms)
-    check_policies(federation, job.study)
-    marks = {client: federation.rules[client].rows for client in federation.clients}
-    federation = replace(federation, job=_resumed(working, marks, say))
+    done = (job.out / MARKER).exists()
+    if done and not (working / _JOB).exists():
+        raise OutputError(f"{job.out}: there is a result already; move it away, or say another place (COMITY_OUT)")
+    if not done:
+        check_free(job.out, FILES, force=False)
+    with _alone_in(working):
+        federation = OverFlower.join(grid, job.roster, job.patience, Journal(working / "journal"), say, terms=job.terms)
+        if done:  # it was cut off before everybody had its part
+            federation = replace(federation, job=str(json.loads(read_text(working / _JOB))["name"]))
+            result = Result.load(job.out)
+        else:
+            check_policies(federation, job.study)
+            marks = {client: federation.rules[client].rows for client in federation.clients}
+            federation = replace(federation, job=_resumed(working, marks, say))
+            federation, result = _learned(federation, job, tell, say)
+        _publish(federation, result)
+        shutil.rmtree(working, ignore_errors=True)
+    return result
+
+
+def _learned(federation: OverFlower, job: Job, tell: Tell, say: Say) -> tuple[OverFlower, Result]:
+    """Learn, write the result, and return it with the federation of those who remain."""
     missing = [name for name in job.roster.clients if name not in federation.clients]
     notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
     while True:
@@ -102,7 +119,6 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
                 notes.append(f"client {name!r} left ({why}); coalitions are those of the others")
                 say(notes[-1])
             federation = federation.without(gone.reasons)
-            stages.clear()
     result.save(job.out)
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
     mean = sum(federation.seconds) / max(len(federation.seconds), 1)
@@ -110,16 +126,28 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
     formed = "; ".join("{" + ", ".join(result.equilibrium.members(n)) + "}" for n in range(len(result.coalitions)))
     say(f"coalitions: {formed}, {result.certificate.verdict}")
     say(f"written to {job.out}; comity show {job.out} tells all")
-    _publish(federation, result)
-    shutil.rmtree(working, ignore_errors=True)
-    return result
+    return federation, result
+
+
+@contextmanager
+def _alone_in(working: Path) -> Iterator[None]:
+    """Be the only one that works in a directory."""
+    working.mkdir(parents=True, exist_ok=True)
+    with (working / "lock").open("w") as lock:
+        if not held(lock.fileno()):
+            raise OutputError(f"{working}: another run works on this job; wait for it, or stop it (flwr stop)")
+        try:
+            yield
+        finally:
+            if not (working / _JOB).exists():  # nothing was begun
+                shutil.rmtree(working, ignore_errors=True)
 
 
 def _publish(federation: OverFlower, result: Result) -> None:
     """Send every client its own models and page, and say who has not got them."""
     contents = {}
     shown = {name for name, rules in federation.rules.items() if rules.shares}
-    for client in federation.clients:
+    for client in [name for name in result.clients if name in federation.clients]:
         own = Own.of(result, client, shown)
         told = Packed(
             "Own", json.dumps(own.to_dict(), ensure_ascii=False), {k: np.asarray(v) for k, v in own.models.items()}
@@ -143,7 +171,7 @@ def _resumed(working: Path, rows: Mapping[str, str], say: Say) -> str:
     By it, sites tell jobs apart: one that was cut off and begins again in the same place has the same. If rows have
     changed since, by the marks of those who are there, no answer is worth anything, and all begins anew.
     """
-    file = working / "job.json"
+    file = working / _JOB
     if file.exists():
         told = json.loads(read_text(file))
         changed = [name for name, mark in rows.items() if told["rows"].get(name, mark) != mark]
@@ -152,8 +180,7 @@ def _resumed(working: Path, rows: Mapping[str, str], say: Say) -> str:
             write_text(file, json.dumps({**told, "rows": {**told["rows"], **rows}}))
             return str(told["name"])
         say(f"rows of {', '.join(map(repr, changed))} have changed since a job was cut off: it begins anew")
-        shutil.rmtree(working)
-    working.mkdir(parents=True, exist_ok=True)
+        Journal(working / "journal").clear()
     name = str(uuid.uuid4())
     write_text(file, json.dumps({"name": name, "rows": dict(rows)}))
     return name
@@ -161,12 +188,9 @@ def _resumed(working: Path, rows: Mapping[str, str], say: Say) -> str:
 
 def _roster(clients: str, nodes: str) -> Roster:
     """Return the clients, named in a list of JSON or with commas between, and which node is whose (a file of JSON)."""
-    try:
-        names = json.loads(clients) if clients.startswith("[") else [name.strip() for name in clients.split(",")]
-    except ValueError:
-        raise InputError(
-            f"the clients are {clients!r}; they must be a JSON list, or names with commas between"
-        ) from None
+    names = [name.strip() for name in clients.split(",")]
+    with suppress(ValueError):  # a first name may begin with a bracket, too
+        names = json.loads(clients) if clients.startswith("[") else names
     check_names(names)
     if not nodes:
         return Roster(tuple(names))

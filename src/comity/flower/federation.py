@@ -25,9 +25,10 @@ from comity.flower.roster import Patience, Roster, Rules, Say
 from comity.flower.rounds import Round
 from comity.flower.secure import SecureSum, Terms
 from comity.journal import Journal
-from comity.questions import Packed, unpack
+from comity.questions import Packed, TellPrivacy, unpack
 
 _FEWEST = 2  # clients
+_NEVER_KEPT = TellPrivacy.__name__  # what was spent grows with every answer
 _SOON = 10.0  # seconds after which it is said who is waited for
 
 
@@ -114,7 +115,7 @@ class OverFlower(Federation):
         known: dict[str, Packed] = {}
         for client, question in questions.items():
             kept = None if self.journal is None else self.journal.find(client, question)
-            if kept is not None:
+            if kept is not None and question.kind != _NEVER_KEPT:
                 known[client] = kept
         asked = {client: question for client, question in questions.items() if client not in known}
 
@@ -122,13 +123,15 @@ class OverFlower(Federation):
             told = told_in(content)
             if "refused" in told:
                 raise RefusedError(str(told["refused"]))
+            if "failed" in told:
+                raise AnswerError(client, str(told["failed"]))
             if told.get("client") != client:
                 raise AnswerError(client, f"its answer is in the name of {told.get('client')!r}")
             if told.get("question") != asked[client].digest:
                 raise AnswerError(client, "it answers another question")
             answer = from_content(content)
             check_answer(client, unpack(asked[client]), unpack(answer))
-            if self.journal is not None:
+            if self.journal is not None and asked[client].kind != _NEVER_KEPT:
                 self.journal.keep(client, asked[client], answer)
             return answer
 

@@ -61,8 +61,8 @@ class Meeting:
             raise FormatError(f"it cannot say its name ({reply.error.reason})")
         told = told_in(reply.content)
         name = str(told.get("client"))
-        if "refused" in told:
-            raise RefusedError(str(told["refused"]))
+        if why := told.get("refused") or told.get("failed"):
+            raise RefusedError(str(why))
         if name not in self.roster.clients:
             raise InputError(f"it says that it is {name!r}, who is not expected")
         if self.roster.nodes and self.roster.nodes.get(name) != node:

@@ -14,6 +14,7 @@ from comity.flower.addresses import Address, read_address
 from comity.sites import Site
 
 _ADDRESS = re.compile(r"COMITY_ADDRESS:=([^}\"]+)")
+_INSECURE = re.compile(r"^COMITY_INSECURE=yes$", re.MULTILINE)
 _SECONDS = 10.0
 
 
@@ -25,12 +26,18 @@ def check_site(directory: Path) -> Iterator[str]:
     policy = site.policy
     noise = "no noise" if site.privacy is None else f"noise {site.privacy.noise:g}"
     yield f"policy: {len(policy.questions)} kinds of questions allowed, about {policy.least_rows} rows or more; {noise}"
-    told = _ADDRESS.search(read_text(directory / "settings.sh"))
+    settings = read_text(directory / "settings.sh")
+    told = _ADDRESS.search(settings)
     if told is None:
         raise InputError(f"{directory / 'settings.sh'}: it does not say COMITY_ADDRESS, where the coordinator is")
     address = read_address(told[1])
     authority = directory / "ca.crt"
-    yield reach(address, authority if authority.exists() else None)
+    insecure = _INSECURE.search(settings) is not None
+    if not insecure and not authority.exists():
+        raise InputError(
+            f"{authority} is missing, by which the coordinator is known; get it from the coordinator again"
+        )
+    yield reach(address, None if insecure else authority)
 
 
 def reach(address: Address, authority: Path | None) -> str:

@@ -30,6 +30,8 @@ from comity.questions import Gradients, HeldLosses, LocalSteps, Tensors
 from comity.scalarisers import SCALARISERS
 from comity.simplex import Floats
 
+_FEWEST_HIDDEN = 2  # clients with a part in a sum whose terms are hidden
+
 Tell = Callable[[int, int, float], None]
 
 
@@ -256,6 +258,11 @@ class Trainer:
             for own, client in enumerate(clients)
             if self.federation.hides_terms or rays[:, :, own].any()
         }
+        if self.federation.hides_terms and (rays.any(axis=(0, 1))).sum() < _FEWEST_HIDDEN:
+            raise InputError(
+                f"all rays of step {state.step} are on one client, whose term the sum would be; take more rays a step, "
+                "or more local steps"
+            )
         try:
             total = self.federation.total(asked)
         except NotFiniteError as error:

@@ -121,7 +121,13 @@ def unpack(packed: Packed) -> Any:
     record = RECORDS.get(packed.kind)
     if record is None:
         raise InputError(f"{packed.kind!r} is neither a question nor an answer; there are {', '.join(RECORDS)}")
-    values = {**json.loads(packed.plain), **packed.arrays}
+    try:
+        plain = json.loads(packed.plain)
+    except ValueError:
+        raise InputError(f"what is said of a {packed.kind} is not JSON") from None
+    if not isinstance(plain, dict):
+        raise InputError(f"what is said of a {packed.kind} is {type(plain).__name__}, not a record")
+    values = {**plain, **packed.arrays}
     if values.keys() != {field.name for field in fields(record)}:
         raise InputError(
             f"a {packed.kind} has the fields {sorted(f.name for f in fields(record))}, not {sorted(values)}"

@@ -15,7 +15,7 @@ from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFI
 from flwr.common.secure_aggregation.secaggplus_utils import share_keys_plaintext_separate
 from flwr.supercore.primitives.asymmetric import bytes_to_private_key, bytes_to_public_key
 
-from comity.errors import ComityError, RefusedError
+from comity.errors import ComityError, RefusedError, told_outside
 from comity.federation import Member, check_summable
 from comity.flower.secure.carrying import FORGOTTEN, REFUSED, SUM, Layout, Masked, read_packed
 from comity.flower.secure.fixed_point import FixedPoint
@@ -38,7 +38,7 @@ def answer_securely(
     try:
         return _answer(message, context, member, least, read)
     except ComityError as error:
-        told = ConfigRecord({"kind": type(error).__name__, "why": str(error)})
+        told = ConfigRecord({"kind": type(error).__name__, "why": told_outside(member.name, error)})
         return Message(RecordDict({REFUSED: told}), reply_to=message)
 
 

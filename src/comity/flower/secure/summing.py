@@ -60,8 +60,12 @@ class SecureSum:
         if not 0 < self.timeout < float("inf"):
             raise InputError(f"the timeout is {self.timeout} seconds; it must be a positive number")
 
-    def total(self, questions: Mapping[str, Packed]) -> SecureTotal:
-        """Ask clients their questions, and return the sum of what they answer."""
+    def total(self, questions: Mapping[str, Packed], *, of_all: bool = False) -> SecureTotal:
+        """Ask clients their questions, and return the sum of what they answer.
+
+        If it is to be `of_all` and somebody has given nothing, masks stay on: who asked again for the sum of all, and
+        then subtracted, would know the term of the one that was missing.
+        """
         unknown = [name for name in questions if name not in self.nodes]
         if unknown:
             raise InputError(f"no node is known for client {unknown[0]!r}; there are {', '.join(self.nodes)}")
@@ -74,17 +78,11 @@ class SecureSum:
             raise InputError("two clients are at the same node; each needs its own")
         contents = {self.nodes[name]: self.write(question) for name, question in questions.items()}
         exchange = Exchange(self.grid, names, token_hex(16), self.timeout)
-        return _Sum(self.terms, exchange, self.terms.neighbours(names)).run(contents)
+        return _Sum(self.terms, exchange, self.terms.neighbours(names)).run(contents, of_all=of_all)
 
     def total_of_all(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
         """Return the sum and its cost as `Federation._carry_total` does: of everybody who was asked, or none."""
-        total = self.total(questions)
-        if total.missing:
-            gone = "; ".join(f"{name!r} {why}" for name, why in total.missing.items())
-            raise MissingClientsError(
-                f"the sum is not of everybody who was asked. Missing: {gone}. Start them again, or leave them out",
-                tuple(total.missing),
-            )
+        total = self.total(questions, of_all=True)
         return total.answer, total.cost
 
 
@@ -102,11 +100,17 @@ class _Sum:
         """How many shares tell a secret."""
         return self.terms.needed(len(self.neighbours))
 
-    def run(self, questions: Mapping[int, RecordDict]) -> SecureTotal:
-        """Go through the four stages."""
+    def run(self, questions: Mapping[int, RecordDict], *, of_all: bool) -> SecureTotal:
+        """Go through the four stages; if the sum is to be of all and somebody is missing, not through the last."""
         self.setup()
         sealed = self.share_keys()
         given = self.collect(sealed, questions)
+        if of_all and len(given) < len(self.neighbours):
+            gone = "; ".join(f"{name!r} {why}" for name, why in self.exchange.missing.items())
+            raise MissingClientsError(
+                f"the sum is not of everybody who was asked. Missing: {gone}. Start them again, or leave them out",
+                tuple(self.exchange.missing),
+            )
         total = self.unmask(set(sealed), given)
         point = FixedPoint(self.terms.largest, len(self.neighbours))
         names = self.exchange.names

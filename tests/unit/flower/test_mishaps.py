@@ -1,0 +1,189 @@
+"""What goes wrong between a coordinator and its sites gives nothing away, and nothing stale or understated."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from flwr.app import Message
+from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key, Stage
+
+import comity.flower.coordinator as at_coordinator
+from comity.client.audit import read_log
+from comity.errors import InputError, OutputError
+from comity.flower.checking import check
+from comity.flower.coordinator import Job, coordinate
+from comity.flower.messages import ASK, to_content, told_in
+from comity.questions import Moments, Split, TellPrivacy, pack
+from comity.schema import NumberColumn, Schema, Target
+from comity.sites import Site
+from grids import failing, garbled, silent
+from unit.flower.sites import config_of, grid_of, write_sites, write_study
+
+
+def quiet(told: str) -> None:
+    pass
+
+
+@pytest.fixture
+def sites(tmp_path):
+    return write_sites(tmp_path / "sites")
+
+
+def stage_of(message: Message) -> str:
+    record = message.content.config_records.get(RECORD_KEY_CONFIGS)
+    return "" if record is None else str(record.get(Key.STAGE))
+
+
+def test_a_sum_that_lacks_somebody_is_not_unmasked(tmp_path):
+    """Else the sum of all, asked for again, minus that of the others is the term of the one that was missing."""
+    sites = write_sites(tmp_path / "sites", rows=130)
+    study = write_study(tmp_path, 'model = "mlp"\nwidth = 6\nsteps = 20\nlocal_steps = 20\n')
+    grid = grid_of(sites)
+    lost = []
+
+    def once(message: Message) -> bool:
+        if stage_of(message) == Stage.COLLECT_MASKED_VECTORS and not lost:
+            lost.append(message)
+            return True
+        return False
+
+    grid.faults[14] = failing("node unavailable", when=once)
+    coordinate(grid, Job.read(config_of(tmp_path, study, sites, secure=True, grace=5.0, timeout=3.0)), quiet)
+    stages = [stage for stage in map(stage_of, grid.sent) if stage]
+    assert lost
+    first = stages.index(Stage.UNMASK)
+    assert stages[:first].count(Stage.SETUP) == 2 * len(sites), "the first sum ended without, and was begun again"
+
+
+def test_an_error_tells_no_value_of_a_row(sites):
+    rows = sites["a"].with_name("rows.csv")
+    lines = rows.read_text().splitlines()
+    rows.write_text("\n".join([f"{lines[0]},name", *(f"{line},Smith {place}" for place, line in enumerate(lines[1:]))]))
+    schema = Schema((NumberColumn("name", 0.0, 1.0, False),), Target("outcome", "regression", mean=0.0, scale=1.0))
+    question = pack(Moments(schema.to_json(), Split().to_json(), np.empty((0, 2))))
+    grid = grid_of(sites)
+    grid.push_messages([Message(to_content(question, client="a", job="job"), 11, ASK, ttl=60.0, group_id="x")])
+    (reply,) = grid.pull_messages(["1"])
+    told = told_in(reply.content)
+    assert "its rows or its settings do not fit (InputError)" in told["refused"]
+    assert "Smith" not in str(dict(told))
+    assert "Smith 0" in read_log(sites["a"].with_name("audit.jsonl"))[-1].refused
+
+
+def test_an_error_that_nobody_thought_of_tells_nothing(sites, monkeypatch):
+    def broken(self):
+        raise KeyError("Smith")
+
+    monkeypatch.setattr(Site, "member", broken)
+    grid = grid_of(sites)
+    question = pack(TellPrivacy())
+    grid.push_messages([Message(to_content(question, client="a", job="job"), 11, ASK, ttl=60.0, group_id="x")])
+    (reply,) = grid.pull_messages(["1"])
+    assert not reply.has_error()
+    assert told_in(reply.content)["failed"].startswith("client 'a' cannot answer")
+    assert "Smith" not in str(dict(told_in(reply.content)))
+
+
+def test_no_fold_is_of_a_single_row(sites):
+    member = Site.read(sites["a"]).member()
+    schema = Schema((NumberColumn("age", 0.0, 1.0, False),), Target("outcome", "regression", mean=0.0, scale=1.0))
+    alone = Moments(schema.to_json(), Split(folds=60, repeats=1, judges=2).to_json(), np.empty((0, 2)))
+    with pytest.raises(Exception, match="tells nothing of fewer than 2"):
+        member.answer(alone)
+
+
+def test_privacy_that_was_spent_since_is_stated(tmp_path):
+    sites = write_sites(tmp_path / "sites", rows=200)
+    for path in sites.values():
+        path.write_text(path.read_text() + "[privacy]\nclip = 8.0\nnoise = 1.0\n")
+    study = write_study(tmp_path, "folds = 2\nrepeats = 1\njudges = 2\n")
+    grid = grid_of(sites)
+    grid.faults[14] = silent(lambda message: told_in(message.content).get("kind") == "TellPrivacy")
+    found = coordinate(grid, Job.read(config_of(tmp_path, study, sites, timeout=0.5)), quiet)
+    assert "d" not in found.clients
+    for name in found.clients:
+        now = json.loads(Site.read(sites[name]).member().answer(TellPrivacy()).stated)
+        assert found.privacy[name]["epsilon"] == now["epsilon"]
+
+
+def test_a_check_is_never_answered_from_the_past(sites, tmp_path):
+    job = Job.read(config_of(tmp_path, write_study(tmp_path), sites, mode="check"))
+
+    def checked() -> str:
+        said: list[str] = []
+        try:
+            check(grid_of(sites), job.roster, job.study, job.patience, said.append)
+        except InputError as error:
+            return str(error)
+        return said[-1]
+
+    rows = sites["b"].with_name("rows.csv")
+    good = rows.read_text()
+    rows.write_text(good.replace("dose", "does", 1))
+    assert "column 'dose' is missing at client 'b'" in checked()
+    rows.write_text(good)
+    assert checked() == "everything fits"
+    sites["a"].write_text('name = "a"\nrows = "rows.csv"\n[policy]\nleast_rows = 1000\n')
+    assert "has 60 rows and answers nothing about fewer than 1000" in checked()
+    assert len(read_log(sites["a"].with_name("audit.jsonl"))) == 3
+
+
+@pytest.mark.parametrize("nonsense", ["not json", "[]", "7", '{"columns": "nonsense"}', '{"columns": "[7]"}'])
+def test_an_answer_that_makes_no_sense_is_asked_again(nonsense, sites, tmp_path):
+    times: list[int] = []
+
+    def garble(message: Message) -> Message:
+        told = message.content.config_records["told"]
+        if told.get("kind") == "Description" and not times:
+            times.append(1)
+            plain = json.loads(told["plain"])
+            try:
+                changes = json.loads(nonsense)
+                told["plain"] = json.dumps(plain | changes) if isinstance(changes, dict) else nonsense
+            except ValueError:
+                told["plain"] = nonsense
+        return message
+
+    grid = grid_of(sites)
+    grid.faults[14] = garbled(garble)
+    said: list[str] = []
+    found = coordinate(grid, Job.read(config_of(tmp_path, write_study(tmp_path), sites)), said.append)
+    assert times
+    assert found.clients == tuple(sites)
+    assert any(line.startswith("client 'd':") for line in said)
+
+
+def test_a_job_that_was_cut_off_before_sites_had_their_parts_sends_them(sites, tmp_path, monkeypatch):
+    job = Job.read(config_of(tmp_path, write_study(tmp_path), sites))
+    publish = at_coordinator._publish
+
+    def cut(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(at_coordinator, "_publish", cut)
+    with pytest.raises(KeyboardInterrupt):
+        coordinate(grid_of(sites), job, quiet)
+    monkeypatch.setattr(at_coordinator, "_publish", publish)
+    grid = grid_of(sites)
+    coordinate(grid, job, quiet)
+    assert not any(message.metadata.message_type == ASK for message in grid.sent)
+    assert all(list((path.parent / "received").iterdir()) for path in sites.values())
+    with pytest.raises(OutputError, match="there is a result already"):
+        coordinate(grid_of(sites), job, quiet)
+
+
+def test_two_runs_do_not_work_on_one_job(sites, tmp_path):
+    job = Job.read(config_of(tmp_path, write_study(tmp_path), sites))
+    with at_coordinator._alone_in(tmp_path / ".out.job"), pytest.raises(OutputError, match="another run works on this"):
+        coordinate(grid_of(sites), job, quiet)
+
+
+def test_what_another_got_is_not_taken(sites, tmp_path):
+    first, grid = grid_of(sites), grid_of(sites)
+    coordinate(first, Job.read(config_of(tmp_path, write_study(tmp_path), sites)), quiet)
+    meant_for_a = next(message for message in first.sent if message.metadata.message_type.endswith("take"))
+    grid.push_messages([Message(meant_for_a.content, 12, meant_for_a.metadata.message_type, ttl=60.0, group_id="x")])
+    (reply,) = grid.pull_messages(["1"])
+    assert told_in(reply.content)["refused"] == "what 'a' got came to 'b'"
