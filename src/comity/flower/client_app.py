@@ -18,6 +18,7 @@ from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
 from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, told_outside
+from comity.files import read_text, write_text
 from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
 from comity.flower.secure import answer_securely
 from comity.journal import Journal
@@ -121,8 +122,14 @@ class Remembering:
         from comity.neural.memory import recall, remember
 
         memory = self.site.state / f"{hashlib.sha256(recipe.encode()).hexdigest()}.safetensors"
-        learner = member.learner(recipe)
-        recall(learner, memory)
+        before, asked = memory.with_suffix(".before"), memory.with_suffix(".asked")
+        learner, digest = member.learner(recipe), pack(question).digest
+        if asked.exists() and read_text(asked) == digest:  # the answer was lost: what is personal has moved already
+            recall(learner, before)
+        else:
+            recall(learner, memory)
+            remember(learner, before)
+            write_text(asked, digest)
         answer = member.answer(question)
         remember(learner, memory)
         return answer

@@ -13,9 +13,12 @@ import comity.flower.coordinator as at_coordinator
 from comity.client.audit import read_log
 from comity.errors import InputError, OutputError
 from comity.flower.checking import check
+from comity.flower.client_app import Remembering
 from comity.flower.coordinator import Job, coordinate
 from comity.flower.messages import ASK, to_content, told_in
-from comity.questions import Moments, Split, TellPrivacy, pack
+from comity.neural.hypernetworks import Hypernetwork
+from comity.neural.recipe import Recipe
+from comity.questions import LocalSteps, Moments, Split, TellPrivacy, pack
 from comity.schema import NumberColumn, Schema, Target
 from comity.sites import Site
 from grids import failing, garbled, silent
@@ -187,3 +190,31 @@ def test_what_another_got_is_not_taken(sites, tmp_path):
     grid.push_messages([Message(meant_for_a.content, 12, meant_for_a.metadata.message_type, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
     assert told_in(reply.content)["refused"] == "what 'a' got came to 'b'"
+
+
+def test_what_is_personal_moves_once_however_often_a_question_comes(sites):
+    """The answer to a sum may be lost on its way, and the sum is asked for again."""
+    site = Site.read(sites["a"])
+    schema = Schema(
+        tuple(NumberColumn(name, 0.0, 1.0, False) for name in ("age", "dose", "weight")),
+        Target("outcome", "regression", mean=0.0, scale=1.0),
+    )
+    recipe = Recipe(schema=schema.to_json(), width=2, depth=1, loss="squared", personal="^2")
+    shared = 3 * 2 + 2  # the parameters of the layer that is not personal
+    network = Hypernetwork(2, shared, width=2, depth=1)
+    begin = np.full((1, network.parameters), 0.1, np.float32)
+
+    def asked(step: int) -> LocalSteps:
+        rays = np.full((2, 1, 2), 0.5)
+        return LocalSteps(recipe.to_json(), network.to_json(), begin, rays, own=0, step=step, rate=0.1)
+
+    def memory() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in site.state.glob("*.safetensors")}
+
+    first = Remembering(site).answer(asked(0))
+    once = memory()
+    again = Remembering(site).answer(asked(0))
+    assert memory() == once
+    np.testing.assert_array_equal(again.change, first.change)
+    Remembering(site).answer(asked(2))
+    assert memory() != once, "another question moves it further"
