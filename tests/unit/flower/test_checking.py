@@ -104,8 +104,12 @@ def test_a_directory_that_is_neither_is_told(tmp_path):
 
 def test_a_site_tells_what_is_wrong_with_it(tmp_path):
     sites = write_sites(tmp_path / "sites")
-    (sites["a"].parent / "settings.sh").write_text(': "${COMITY_ADDRESS:=localhost:1}"\n')
+    settings = ': "${COMITY_ADDRESS:=localhost:1}"\n'
+    (sites["a"].parent / "settings.sh").write_text(f"{settings}COMITY_INSECURE=yes\n")
     done = CliRunner().invoke(federation, ["check", str(sites["a"].parent)], standalone_mode=False)
     assert done.return_value == 1
     assert "a: 60 rows, 4 columns" in done.output
     assert "cannot be reached at localhost:1" in done.output
+    (sites["a"].parent / "settings.sh").write_text(f"{settings}COMITY_INSECURE=no\n")
+    done = CliRunner().invoke(federation, ["check", str(sites["a"].parent)], standalone_mode=False)
+    assert "ca.crt is missing" in done.output
