@@ -14,7 +14,7 @@ from comity.client.audit import read_log
 from deployment import Deployment
 
 CLIENTS = ("a", "b", "c", "d")
-INPUTS = ["age", "pressure", "weight", *(f"value {place}" for place in range(1, 8))]
+INPUTS = ["age", "pressure", "weight", *(f"value {place}" for place in range(1, 10))]
 STUDIES = {
     "ridge": ({"target": "dose_needed", "exclude": ["died"]}, 8),
     "logistic": ({"target": "died", "exclude": ["dose_needed"]}, 30),
@@ -25,7 +25,7 @@ STUDIES = {
 }
 
 
-def write_rows(where: Path, rows: int = 90) -> dict[str, Path]:
+def write_rows(where: Path, rows: int = 130) -> dict[str, Path]:
     """Write a table for each client, of two groups, with a number and a class to predict."""
     rng = np.random.default_rng(3)
     where.mkdir()
@@ -33,7 +33,7 @@ def write_rows(where: Path, rows: int = 90) -> dict[str, Path]:
     for place, name in enumerate(CLIENTS):
         inputs = rng.normal(size=(rows, len(INPUTS)))
         effects = np.array([1.0, 2.0 if place < 2 else -2.0, 0.5, *np.ones(len(INPUTS) - 3)])
-        needed = inputs @ effects + rng.normal(size=rows)
+        needed = inputs @ effects + 2 * rng.normal(size=rows)
         frame = pd.DataFrame(inputs, columns=INPUTS).assign(dose_needed=needed)
         frame["died"] = np.where(needed + 0.5 * rng.normal(size=rows) > 0, "yes", "no")
         files[name] = where / f"{name}.csv"

@@ -33,7 +33,7 @@ def test_every_question_has_a_line(tmp_path: Path) -> None:
     with pytest.raises(RefusedError):
         client.answer("give me your rows")
     with pytest.raises(InputError):
-        client.answer(replace(question, split=json.dumps({"folds": 99})))
+        client.answer(replace(question, split=json.dumps({"judges": 99})))
     lines = read_log(file)
     assert list(lines) == client.log
     assert [line.question for line in lines] == ["describe", "moments", "tell-privacy", "str", "moments"]
