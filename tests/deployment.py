@@ -107,6 +107,14 @@ class Deployment:
             for path in sorted(self._logs.glob("*.log"))
         )
 
+    def commands(self) -> list[str]:
+        """Return the command lines of all processes of the deployment that are running."""
+        lines = []
+        for pid in self._marked():
+            with suppress(OSError):
+                lines.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+        return lines
+
     def is_running(self, name: str) -> bool:
         """Tell whether a process that was started has not ended."""
         return name in self._processes and self._processes[name].poll() is None

@@ -4,6 +4,7 @@ import json
 import shutil
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,13 @@ def expected(trial: Deployment) -> dict[str, str]:
 
 def test_every_client_is_reached_under_its_own_name(trial: Deployment) -> None:
     assert answers(trial) == expected(trial), "each node id is that of the client whose key it has"
+
+
+def test_apps_are_forked_from_a_process_that_has_loaded_them(trial: Deployment) -> None:
+    if sys.platform != "linux":
+        pytest.skip("only there processes fork")
+    assert sum("comity.flower.executing" in line for line in trial.commands()) == len(NAMES)
+    assert "flwr-clientapp` process" not in "".join(map(trial.log, NAMES)), "which Flower's own would say"
 
 
 def test_a_run_that_failed_says_so(trial: Deployment) -> None:

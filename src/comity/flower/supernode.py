@@ -19,6 +19,7 @@ import time
 import tomllib
 import zipfile
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -99,6 +100,19 @@ def be_patient(patience: float) -> None:
     client.ActivateNode = activated
 
 
+def be_quick() -> None:
+    """Make Flower's SuperNode in this process start client apps from one that has loaded them (`executing`)."""
+    internal: Any = import_module("flwr.supernode.start_client_internal")
+    started = internal.subprocess.Popen
+
+    def start(command: list[str], *rest: Any, **named: Any) -> Any:
+        if command[0] == "flower-superexec":
+            command = [sys.executable, "-m", "comity.flower.executing", *command[1:]]
+        return started(command, *rest, **named)
+
+    internal.subprocess = SimpleNamespace(Popen=start)
+
+
 def _is_not_activated(error: httpx.HTTPStatusError) -> bool:
     try:
         return int(error.response.json()["code"]) == _NOT_ACTIVATED
@@ -116,6 +130,7 @@ def main() -> None:
         be_patient(float(os.environ.get(PATIENCE) or _LONGEST))
     except ValueError:
         sys.exit(f"{PATIENCE} is {os.environ[PATIENCE]!r}; it must be a number of seconds")
+    be_quick()
     from flwr.supernode.cli import flower_supernode
 
     sys.argv[0] = "flower-supernode"
