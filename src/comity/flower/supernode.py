@@ -32,6 +32,7 @@ PATIENCE = "COMITY_PATIENCE"  # how many seconds to try again when the coordinat
 HEARTBEAT = 10  # seconds, the fewest that Flower allows; a SuperNode is gone when two were missed
 _LONGEST = 90.0
 _PAUSE = 2.0
+_LOOK = 1.0
 _SETTINGS = "pyproject.toml"
 _ALLOWED = (_SETTINGS, ".info/CONTENT")  # the second is Flower's own list of what is in the app
 _NOT_ACTIVATED = 2004  # Flower's number: the key is not registered, or a SuperNode with this key is connected
@@ -101,7 +102,10 @@ def be_patient(patience: float) -> None:
 
 
 def be_quick() -> None:
-    """Make Flower's SuperNode in this process start client apps from one that has loaded them (`executing`)."""
+    """Make Flower's SuperNode in this process start client apps from one that has loaded them (`executing`).
+
+    And let it look for questions every second instead of every third, and for its own app's answer ten times a second.
+    """
     internal: Any = import_module("flwr.supernode.start_client_internal")
     started = internal.subprocess.Popen
 
@@ -111,6 +115,7 @@ def be_quick() -> None:
         return started(command, *rest, **named)
 
     internal.subprocess = SimpleNamespace(Popen=start)
+    internal.time = SimpleNamespace(sleep=lambda seconds: time.sleep(_LOOK if seconds > _LOOK else seconds / 5))
 
 
 def _is_not_activated(error: httpx.HTTPStatusError) -> bool:
