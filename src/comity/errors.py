@@ -80,7 +80,7 @@ class MissingClientsError(ComityError):
         self.clients = clients
 
 
-def told_outside(name: str, error: Exception) -> str:
+def told_outside(name: str | None, error: Exception) -> str:
     """Return what a client says outside of an error: the message if it can hold no value of its rows, else its kind.
 
     >>> told_outside("a", InputError("column 'name' has 'Smith', which is not a finite number"))
@@ -88,11 +88,8 @@ def told_outside(name: str, error: Exception) -> str:
     """
     if isinstance(error, RefusedError | UnfitError):
         return str(error)
-    kind = type(error).__name__
-    return (
-        f"client {name!r} cannot answer: its rows or its settings do not fit ({kind}); its audit log and its terminal "
-        "say why"
-    )
+    who, kind = "a site" if name is None else f"client {name!r}", type(error).__name__
+    return f"{who} cannot answer: its rows or its settings do not fit ({kind}); its audit log and its terminal say why"
 
 
 class ComityWarning(UserWarning):

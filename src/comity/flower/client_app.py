@@ -19,8 +19,9 @@ from flwr.clientapp import ClientApp
 
 from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, told_outside
 from comity.files import read_text, write_text
-from comity.flower.messages import ASK, HELLO, TAKE, from_content, saying, to_content, told_in
+from comity.flower.messages import ASK, FAILED, HELLO, REFUSED, TAKE, from_content, saying, to_content, told_in
 from comity.flower.secure import answer_securely
+from comity.flower.taking import take
 from comity.journal import Journal
 from comity.questions import TellPrivacy, pack, unpack
 from comity.sites import Member, Site
@@ -56,8 +57,6 @@ def receive(message: Message, context: Context) -> Message:
     """Take what was found for this client."""
 
     def taken(site: Site) -> RecordDict:
-        from comity.flower.taking import take  # it takes long to load, and only the last message needs it
-
         told = told_in(message.content)
         if told.get("client") != site.name:
             raise UnfitError(f"what {told.get('client')!r} got came to {site.name!r}")
@@ -149,7 +148,7 @@ def _reply(message: Message, context: Context, content: Callable[[Site], RecordD
     What it cannot do now, since a file is half-written or a disk is full, it is asked again. Of errors, nothing leaves
     that may hold a value of the rows: those are told here.
     """
-    name = "of this node"
+    name = None
     try:
         site = site_of(context)
         name = site.name
@@ -157,7 +156,7 @@ def _reply(message: Message, context: Context, content: Callable[[Site], RecordD
     except Exception as error:  # noqa: BLE001 - Flower would send its text away
         print(f"comity: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         passing = isinstance(error, FormatError | OutputError) or not isinstance(error, ComityError)
-        kind = "failed" if passing else "refused"
+        kind = FAILED if passing else REFUSED
         return Message(saying(**{kind: told_outside(name, error)}), reply_to=message)
 
 

@@ -20,7 +20,7 @@ from comity.files import check_free, held, read_text, write_text
 from comity.fitting import Tell
 from comity.flower.checking import check_policies
 from comity.flower.federation import OverFlower
-from comity.flower.messages import TAKE, to_content, told_in
+from comity.flower.messages import TAKE, reason_in, to_content, told_in
 from comity.flower.registration import read_nodes
 from comity.flower.roster import Patience, Roster, Say
 from comity.flower.secure import Terms
@@ -100,8 +100,10 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
             marks = {client: federation.rules[client].rows for client in federation.clients}
             federation = replace(federation, job=_resumed(working, marks, say))
             federation, result = _learned(federation, job, tell, say)
-        _publish(federation, result)
-        shutil.rmtree(working, ignore_errors=True)
+        if _publish(federation, result):
+            shutil.rmtree(working, ignore_errors=True)
+        else:
+            say("run it again, and it sends them; nothing is asked any more")
     return result
 
 
@@ -109,6 +111,8 @@ def _learned(federation: OverFlower, job: Job, tell: Tell, say: Say) -> tuple[Ov
     """Learn, write the result, and return it with the federation of those who remain."""
     missing = [name for name in job.roster.clients if name not in federation.clients]
     notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
+    for note in notes:
+        say(note)
     while True:
         say(f"clients: {', '.join(federation.clients)}")
         try:
@@ -143,8 +147,8 @@ def _alone_in(working: Path) -> Iterator[None]:
                 shutil.rmtree(working, ignore_errors=True)
 
 
-def _publish(federation: OverFlower, result: Result) -> None:
-    """Send every client its own models and page, and say who has not got them."""
+def _publish(federation: OverFlower, result: Result) -> bool:
+    """Send every client its own models and page, say who has not got them, and tell whether everybody has."""
     contents = {}
     shown = {name for name, rules in federation.rules.items() if rules.shares}
     for client in [name for name in result.clients if name in federation.clients]:
@@ -153,16 +157,18 @@ def _publish(federation: OverFlower, result: Result) -> None:
             "Own", json.dumps(own.to_dict(), ensure_ascii=False), {k: np.asarray(v) for k, v in own.models.items()}
         )
         contents[client] = to_content(told, client=client, job=federation.job)
+    lacking = {client: "it is not there" for client in result.clients if client not in contents}
     try:
-        replies = federation.send(TAKE, contents)
+        replies = {client: told_in(reply) for client, reply in federation.send(TAKE, contents).items()}
     except DepartedError as gone:
-        federation.say(f"not everybody has got its own models and page: {gone}")
-        return
-    unable = {client: said["refused"] for client, reply in replies.items() if "refused" in (said := told_in(reply))}
-    for client, why in unable.items():
-        federation.say(f"client {client!r} could not keep its own models and page: {why}")
-    if not unable:
+        lacking |= gone.reasons
+    else:
+        lacking |= {client: str(why) for client, told in replies.items() if (why := reason_in(told))}
+    for client, why in lacking.items():
+        federation.say(f"client {client!r} has not got its own models and page: {why}")
+    if not lacking:
         federation.say("every client has its own models and page")
+    return not lacking
 
 
 def _resumed(working: Path, rows: Mapping[str, str], say: Say) -> str:

@@ -22,7 +22,7 @@ CONTROL_PORT = PORT + 1
 SITE_PORT = PORT + 2
 _ALWAYS = ("localhost", "127.0.0.1", "::1")  # the coordinator's own commands connect here
 _LONGEST_SLUG = 40
-_SECRET, _PROGRAM, _PLAIN = 0o600, 0o755, 0o644
+_SECRET, _PROGRAM = 0o600, 0o755
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,6 +70,8 @@ def _run(spec: ExecutionSpec) -> None:
         )
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else _FAILED
+    except BaseException:  # noqa: BLE001 - nobody else would say it
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

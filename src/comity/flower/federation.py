@@ -20,7 +20,7 @@ from comity.checks import check_answer
 from comity.errors import AnswerError, DepartedError, InputError, MissingClientsError, RefusedError
 from comity.federation import Federation, Traffic
 from comity.flower.meeting import Meeting
-from comity.flower.messages import ASK, from_content, to_content, told_in
+from comity.flower.messages import ASK, FAILED, from_content, reason_in, to_content, told_in
 from comity.flower.roster import Patience, Roster, Rules, Say
 from comity.flower.rounds import Round
 from comity.flower.secure import SecureSum, Terms
@@ -28,7 +28,6 @@ from comity.journal import Journal
 from comity.questions import Packed, TellPrivacy, unpack
 
 _FEWEST = 2  # clients
-_NEVER_KEPT = TellPrivacy.__name__  # what was spent grows with every answer
 _SOON = 10.0  # seconds after which it is said who is waited for
 
 
@@ -114,25 +113,23 @@ class OverFlower(Federation):
     def _carry(self, questions: Mapping[str, Packed]) -> Mapping[str, Packed]:
         known: dict[str, Packed] = {}
         for client, question in questions.items():
-            kept = None if self.journal is None else self.journal.find(client, question)
-            if kept is not None and question.kind != _NEVER_KEPT:
+            journal = self._journal_for(question)
+            if journal is not None and (kept := journal.find(client, question)) is not None:
                 known[client] = kept
         asked = {client: question for client, question in questions.items() if client not in known}
 
         def understood(client: str, content: RecordDict) -> Packed:
             told = told_in(content)
-            if "refused" in told:
-                raise RefusedError(str(told["refused"]))
-            if "failed" in told:
-                raise AnswerError(client, str(told["failed"]))
+            if why := reason_in(told):
+                raise AnswerError(client, why) if FAILED in told else RefusedError(why)
             if told.get("client") != client:
                 raise AnswerError(client, f"its answer is in the name of {told.get('client')!r}")
             if told.get("question") != asked[client].digest:
                 raise AnswerError(client, "it answers another question")
             answer = from_content(content)
             check_answer(client, unpack(asked[client]), unpack(answer))
-            if self.journal is not None and asked[client].kind != _NEVER_KEPT:
-                self.journal.keep(client, asked[client], answer)
+            if (journal := self._journal_for(asked[client])) is not None:
+                journal.keep(client, asked[client], answer)
             return answer
 
         if not asked:
@@ -143,6 +140,10 @@ class OverFlower(Federation):
         self.seconds.append(time.monotonic() - began)
         return known | answers
 
+    def _journal_for(self, question: Packed) -> Journal | None:
+        """Return where the answer to a question is kept, if it is: what was spent grows with every answer."""
+        return None if question.kind == TellPrivacy.__name__ else self.journal
+
     def _carry_total(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
         if self.terms is None:
             return super()._carry_total(questions)
@@ -151,16 +152,15 @@ class OverFlower(Federation):
         if kept is not None:
             told = json.loads(kept.plain)
             return Packed(told["kind"], told["plain"], kept.arrays), Traffic(*told["cost"])
-        answer, cost = self._summed(questions)
+        answer, cost = self._summed(questions, self.terms)
         if self.journal is not None:
             told = {"kind": answer.kind, "plain": answer.plain, "cost": [cost.rounds, cost.sent, cost.received]}
             self.journal.keep("", everybody, Packed("sum", json.dumps(told), answer.arrays))
         return answer, cost
 
-    def _summed(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
+    def _summed(self, questions: Mapping[str, Packed], terms: Terms) -> tuple[Packed, Traffic]:
         """Return a secure sum; if somebody is missing, it is tried again as long as the grace period lasts."""
-        assert self.terms is not None
-        summing = SecureSum(self.grid, self.nodes, self.terms, self.patience.answer)
+        summing = SecureSum(self.grid, self.nodes, terms, self.patience.answer)
         until = time.monotonic() + self.patience.answer + self.patience.grace
         while True:
             try:

@@ -9,7 +9,7 @@ from flwr.app import Message
 from flwr.serverapp import Grid
 
 from comity.errors import ComityError, FormatError, InputError, RefusedError
-from comity.flower.messages import HELLO, saying, told_in
+from comity.flower.messages import HELLO, reason_in, saying, told_in
 from comity.flower.roster import Patience, Roster, Rules, Say
 
 _TIMES = 10  # that a node may try in the grace period
@@ -61,8 +61,8 @@ class Meeting:
             raise FormatError(f"it cannot say its name ({reply.error.reason})")
         told = told_in(reply.content)
         name = str(told.get("client"))
-        if why := told.get("refused") or told.get("failed"):
-            raise RefusedError(str(why))
+        if why := reason_in(told):
+            raise RefusedError(why)
         if name not in self.roster.clients:
             raise InputError(f"it says that it is {name!r}, who is not expected")
         if self.roster.nodes and self.roster.nodes.get(name) != node:

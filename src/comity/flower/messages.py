@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from comity.errors import FormatError
 from comity.questions import Packed
 
 HELLO, ASK, TAKE = "query.hello", "query.ask", "query.take"
+REFUSED, FAILED = "refused", "failed"  # it will not; it cannot now
 _TOLD, _ARRAYS = "told", "arrays"
 
 
@@ -43,3 +45,12 @@ def told_in(content: RecordDict) -> dict[str, Any]:
     if _TOLD not in content.config_records:
         raise FormatError("there is nothing of comity's in it")
     return dict(content.config_records[_TOLD])
+
+
+def reason_in(told: Mapping[str, Any]) -> str:
+    """Return why a site does not do what it was asked, empty if it does: it will not, or it cannot now.
+
+    >>> reason_in({"client": "a"}), reason_in({FAILED: "its disk is full"})
+    ('', 'its disk is full')
+    """
+    return str(told.get(REFUSED) or told.get(FAILED) or "")

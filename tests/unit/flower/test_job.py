@@ -230,14 +230,6 @@ def test_a_job_begins_anew_if_rows_have_changed_since_it_was_cut_off(tmp_path):
     assert (tmp_path / "out" / "result.json").read_bytes() == (tmp_path / "whole" / "result.json").read_bytes()
 
 
-def test_a_policy_that_forbids_is_told_before_anything_is_asked(sites, job):
-    sites["c"].write_text(sites["c"].read_text() + '[policy]\nquestions = ["describe", "evaluate"]\n')
-    grid = grid_of(sites)
-    with pytest.raises(RefusedError, match="the policy of client 'c' forbids what the study asks: moments"):
-        coordinate(grid, job, lambda told: None)
-    assert questions(grid) == 0
-
-
 def test_a_name_is_believed_only_with_its_key(sites, tmp_path):
     nodes = tmp_path / "nodes.json"
     nodes.write_text(json.dumps({"11": "a", "12": "b", "13": "c", "99": "d"}))

@@ -15,7 +15,7 @@ from comity.errors import InputError, OutputError
 from comity.flower.checking import check
 from comity.flower.client_app import Remembering
 from comity.flower.coordinator import Job, coordinate
-from comity.flower.messages import ASK, to_content, told_in
+from comity.flower.messages import ASK, TAKE, to_content, told_in
 from comity.neural.hypernetworks import Hypernetwork
 from comity.neural.recipe import Recipe
 from comity.questions import LocalSteps, Moments, Split, TellPrivacy, pack
@@ -175,6 +175,35 @@ def test_a_job_that_was_cut_off_before_sites_had_their_parts_sends_them(sites, t
     assert all(list((path.parent / "received").iterdir()) for path in sites.values())
     with pytest.raises(OutputError, match="there is a result already"):
         coordinate(grid_of(sites), job, quiet)
+
+
+def test_a_part_that_a_site_could_not_keep_is_sent_when_it_is_run_again(sites, tmp_path):
+    job = Job.read(config_of(tmp_path, write_study(tmp_path), sites))
+    received = sites["b"].with_name("received")
+    received.write_text("a file where a directory should be")
+    said: list[str] = []
+    coordinate(grid_of(sites), job, said.append)
+    assert any(line.startswith("client 'b' has not got its own models and page: ") for line in said)
+    assert said[-1] == "run it again, and it sends them; nothing is asked any more"
+    received.unlink()
+    grid = grid_of(sites)
+    coordinate(grid, job, said.append)
+    assert said[-1] == "every client has its own models and page"
+    assert not any(message.metadata.message_type == ASK for message in grid.sent)
+    assert list(received.iterdir())
+    assert not list(tmp_path.glob(".*.job"))
+
+
+def test_a_part_of_one_who_is_gone_waits_for_it(sites, tmp_path):
+    job = Job.read(config_of(tmp_path, write_study(tmp_path), sites, timeout=0.5, grace=1.0))
+    grid = grid_of(sites)
+    grid.faults[14] = silent(lambda message: message.metadata.message_type == TAKE)
+    said: list[str] = []
+    found = coordinate(grid, job, said.append)
+    assert found.clients == tuple(sites)
+    assert any(line.startswith("client 'd' has not got its own models and page: ") for line in said)
+    coordinate(grid_of(sites), job, said.append)
+    assert said[-1] == "every client has its own models and page"
 
 
 def test_two_runs_do_not_work_on_one_job(sites, tmp_path):

@@ -26,7 +26,8 @@ if [ $# -gt 1 ]; then
     exit 2
 fi
 out=${COMITY_OUT:-$here/result}
-if [ "$mode" = solve ] && [ -e "$out/result.json" ]; then
+unfinished=$(dirname -- "$out")/.$(basename -- "$out").job/job.json
+if [ "$mode" = solve ] && [ -e "$out/result.json" ] && [ ! -e "$unfinished" ]; then
     echo "there is a result in $out already; move it away, or say another place: COMITY_OUT=DIR ./run.sh" >&2
     exit 2
 fi
