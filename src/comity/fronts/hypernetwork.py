@@ -258,7 +258,7 @@ class Trainer:
             for own, client in enumerate(clients)
             if self.federation.hides_terms or rays[:, :, own].any()
         }
-        if self.federation.hides_terms and (rays.any(axis=(0, 1))).sum() < _FEWEST_HIDDEN:
+        if self.federation.hides_terms and rays.any(axis=(0, 1)).sum() < _FEWEST_HIDDEN:
             raise InputError(
                 f"all rays of step {state.step} are on one client, whose term the sum would be; take more rays a step, "
                 "or more local steps"

@@ -12,10 +12,11 @@ from flwr.clientapp import ClientApp
 
 from comity.baselines import METHODS, Budget
 from comity.baselines import train as train_baseline
-from comity.errors import MissingClientsError, RefusedError, TrainingError
+from comity.errors import InputError, MissingClientsError, RefusedError, TrainingError
 from comity.federation import Federation, InProcess, Member, Traffic
 from comity.flower.secure import SecureSum, answer_securely
 from comity.fronts.hypernetwork import Training, train
+from comity.neural.rays import Rays
 from comity.questions import QUESTIONS, Packed
 from grids import InMemoryGrid, silent
 from networks import Linear
@@ -36,6 +37,10 @@ class Secured(Federation):
     @property
     def clients(self) -> tuple[str, ...]:
         return self.inside.clients
+
+    @property
+    def hides_terms(self) -> bool:
+        return True
 
     def _carry(self, questions: Mapping[str, Packed]) -> Mapping[str, Packed]:
         return self.inside._carry(questions)
@@ -124,3 +129,11 @@ def test_a_client_that_is_lost_or_refuses_ends_a_training_by_name() -> None:
         RefusedError, match="client 'c2' does not answer the question 'local-steps': its policy forbids it"
     ):
         train(Secured.of(InProcess(tuple(members))), linear.recipe, torch.zeros(linear.size), settings)
+
+
+def test_a_step_whose_sum_is_one_clients_term_is_not_taken() -> None:
+    linear = Linear.drawn(4)
+    settings = Training(steps=40, checks=2, local_steps=1, per_step=1, width=8, rays=Rays(sparse=1.0, most=1))
+    with pytest.raises(InputError, match="all rays of step 0 are on one client, whose term the sum would be"):
+        train(Secured.of(linear.federation), linear.recipe, torch.zeros(linear.size), settings)
+    train(linear.federation, linear.recipe, torch.zeros(linear.size), settings)  # where terms are seen, nothing is lost
