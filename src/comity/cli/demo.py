@@ -118,9 +118,10 @@ def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
     client = max(gains, key=lambda name: gains[name])
     if gains[client] > 0:
         standing = result.utilities[client]
+        chance = ", which may be chance: with so few, the interval is wide" if standing.gain.low <= 0 else ""
         lines.append(
             f"{client}, with {standing.rows} patients, gains most: its {result.metric} goes from "
-            f"{standing.alone.value:.2f} to {standing.coalition.value:.2f}."
+            f"{standing.alone.value:.2f} to {standing.coalition.value:.2f}{chance}."
         )
     return lines
 
