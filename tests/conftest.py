@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,21 @@ settings.load_profile("comity")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that wait for other processes for minutes, so that none of them is the last."""
-    items.sort(key=lambda item: "federation" not in item.path.parts)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deal the tests that wait for other processes for minutes to all workers, each to the beginning of its share.
+
+    Shares are as xdist's worksteal makes them first: runs of equal length, as far as that goes.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    slow = [item for item in items if "federation" in item.path.parts]
+    quick = iter([item for item in items if "federation" not in item.path.parts])
+    left, dealt = len(items), []
+    for place in range(workers):
+        share = left // (workers - place)
+        first = slow[place::workers]
+        dealt += [*first, *islice(quick, share - len(first))]
+        left -= share
+    items[:] = [*dealt, *quick]
 
 
 @pytest.fixture

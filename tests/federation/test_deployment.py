@@ -85,6 +85,13 @@ def test_jobs_give_what_they_give_in_process(rows, tmp_path):
             same_as_here(found, rows, settings)
             assert found.traffic["rounds"] <= most
 
+        # What cannot be done is said in a sentence, without the way through the program.
+        write_study(trial, {"target": "does_needed"})
+        done = trial.run(timeout=300, COMITY_OUT=str(tmp_path / "nothing"))
+        assert done.returncode == 1
+        assert "there is no column 'does_needed'" in done.stdout
+        assert "Traceback" not in done.stdout
+
 
 LIARS = {
     "c": "    return replace(answer, gram=answer.gram * np.nan)",
