@@ -111,8 +111,6 @@ def _learned(federation: OverFlower, job: Job, tell: Tell, say: Say) -> tuple[Ov
     """Learn, write the result, and return it with the federation of those who remain."""
     missing = [name for name in job.roster.clients if name not in federation.clients]
     notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
-    for note in notes:
-        say(note)
     while True:
         say(f"clients: {', '.join(federation.clients)}")
         try:

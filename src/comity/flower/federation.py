@@ -83,7 +83,7 @@ class OverFlower(Federation):
                 f"takes two; missing: {', '.join(map(repr, missing))}. Are their nodes running?"
             )
         for name in missing:
-            say(f"client {name!r} is not there after {waiting.grace:g} seconds")
+            say(f"client {name!r} is not there after {waiting.grace:g} seconds, and has no part in this")
         nodes = {name: met.nodes[name] for name in roster.clients if name in met.nodes}
         return cls(grid, roster, nodes, waiting, journal, say, job, met.rules, terms)
 
