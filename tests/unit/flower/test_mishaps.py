@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from flwr.app import Message
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key, Stage
 
+import comity.flower.client_app as at_client
 import comity.flower.coordinator as at_coordinator
 from comity.client.audit import read_log
 from comity.errors import InputError, OutputError
 from comity.flower.checking import check
 from comity.flower.client_app import Remembering
 from comity.flower.coordinator import Job, coordinate
-from comity.flower.messages import ASK, TAKE, to_content, told_in
+from comity.flower.messages import ASK, TAKE, from_content, to_content, told_in
 from comity.neural.hypernetworks import Hypernetwork
 from comity.neural.recipe import Recipe
 from comity.questions import LocalSteps, Moments, Split, TellPrivacy, pack
@@ -221,9 +223,8 @@ def test_what_another_got_is_not_taken(sites, tmp_path):
     assert told_in(reply.content)["refused"] == "what 'a' got came to 'b'"
 
 
-def test_what_is_personal_moves_once_however_often_a_question_comes(sites):
-    """The answer to a sum may be lost on its way, and the sum is asked for again."""
-    site = Site.read(sites["a"])
+def personal_steps(step: int) -> LocalSteps:
+    """Return steps of a network whose last layer stays with its client."""
     schema = Schema(
         tuple(NumberColumn(name, 0.0, 1.0, False) for name in ("age", "dose", "weight")),
         Target("outcome", "regression", mean=0.0, scale=1.0),
@@ -232,18 +233,91 @@ def test_what_is_personal_moves_once_however_often_a_question_comes(sites):
     shared = 3 * 2 + 2  # the parameters of the layer that is not personal
     network = Hypernetwork(2, shared, width=2, depth=1)
     begin = np.full((1, network.parameters), 0.1, np.float32)
+    rays = np.full((2, 1, 2), 0.5)
+    return LocalSteps(recipe.to_json(), network.to_json(), begin, rays, own=0, step=step, rate=0.1)
 
-    def asked(step: int) -> LocalSteps:
-        rays = np.full((2, 1, 2), 0.5)
-        return LocalSteps(recipe.to_json(), network.to_json(), begin, rays, own=0, step=step, rate=0.1)
+
+def test_what_is_personal_moves_once_however_often_a_question_comes(sites):
+    """The answer to a sum may be lost on its way, and the sum is asked for again."""
+    site = Site.read(sites["a"])
 
     def memory() -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in site.state.glob("*.safetensors")}
 
-    first = Remembering(site).answer(asked(0))
+    first = Remembering(site).answer(personal_steps(0))
     once = memory()
-    again = Remembering(site).answer(asked(0))
+    again = Remembering(site).answer(personal_steps(0))
     assert memory() == once
     np.testing.assert_array_equal(again.change, first.change)
-    Remembering(site).answer(asked(2))
+    Remembering(site).answer(personal_steps(2))
     assert memory() != once, "another question moves it further"
+
+
+def test_a_question_that_comes_twice_in_a_job_is_answered_once(tmp_path):
+    """Its noise would be spent again, and two draws of it tell more than one."""
+    sites = write_sites(tmp_path / "sites", rows=200)
+    path = sites["a"]
+    path.write_text(path.read_text() + "[privacy]\nclip = 8.0\nnoise = 1.0\n")
+    schema = Schema((NumberColumn("age", 0.0, 1.0, False),), Target("outcome", "regression", mean=0.0, scale=1.0))
+    question = pack(Moments(schema.to_json(), Split(folds=2, repeats=1, judges=2).to_json(), np.empty((0, 2))))
+    grid = grid_of(sites)
+
+    def asked(job: str) -> bytes:
+        (number,) = grid.push_messages([Message(to_content(question, client="a", job=job), 11, ASK, ttl=60.0)])
+        (reply,) = grid.pull_messages([number])
+        return from_content(reply.content).arrays["gram"].tobytes()
+
+    def told() -> int:
+        return len(read_log(path.with_name("audit.jsonl")))
+
+    first = asked("one")
+    assert (asked("one"), told()) == (first, 1)
+    second = asked("two")
+    assert (second != first, told()) == (True, 2)
+    rows = path.with_name("rows.csv")
+    rows.write_text("\n".join(rows.read_text().splitlines()[:-1]) + "\n")
+    assert (asked("two") != second, told()) == (True, 3)
+
+
+def test_secure_sums_that_were_had_are_not_asked_for_again(tmp_path):
+    sites = write_sites(tmp_path / "sites", rows=130)
+    study = write_study(tmp_path, 'model = "mlp"\nwidth = 6\nsteps = 60\nlocal_steps = 20\n')
+    job = Job.read(config_of(tmp_path, study, sites, secure=True))
+    whole = grid_of(sites)
+    expected = coordinate(whole, replace(job, out=tmp_path / "whole"), quiet)
+    sums = sum(stage_of(message) == Stage.UNMASK for message in whole.sent)
+
+    class CutOff(BaseException):
+        pass
+
+    seen: list[Message] = []
+
+    def cut(message: Message) -> bool:
+        if stage_of(message) == Stage.UNMASK:
+            seen.append(message)
+        if len(seen) == 2:
+            raise CutOff
+        return False
+
+    grid = grid_of(sites)
+    grid.faults[11] = silent(cut)
+    with pytest.raises(CutOff):
+        coordinate(grid, job, quiet)
+    again = grid_of(sites)
+    found = coordinate(again, job, quiet)
+    assert sum(stage_of(message) == Stage.UNMASK for message in again.sent) == sums - len(sites), "one sum was had"
+    for kind, models in expected.models.items():
+        np.testing.assert_allclose(found.models[kind], models, atol=1e-6)
+
+
+def test_what_is_personal_is_recalled_in_a_new_process(sites, monkeypatch):
+    site = Site.read(sites["a"])
+    first = Remembering(site).answer(personal_steps(0))
+    second = Remembering(site).answer(personal_steps(2))
+    for path in site.state.iterdir():
+        if path.is_file():
+            path.unlink()
+    monkeypatch.setattr(at_client, "_members", {})
+    np.testing.assert_array_equal(Remembering(site).answer(personal_steps(0)).change, first.change)
+    monkeypatch.setattr(at_client, "_members", {})
+    np.testing.assert_array_equal(Remembering(site).answer(personal_steps(2)).change, second.change)

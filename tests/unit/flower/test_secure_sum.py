@@ -315,18 +315,28 @@ def test_garbage_is_as_no_answer(stage: str, garble: Any) -> None:
     np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(there), atol=1e-12)
 
 
-def test_wrong_shares_do_not_become_a_wrong_sum() -> None:
-    def wrong(reply: Message) -> Message:
-        record = reply.content.config_records[RECORD_KEY_CONFIGS]
-        record[Key.SHARE_LIST] = [each[:4] + bytes(len(each) - 4) for each in record[Key.SHARE_LIST]]
-        return reply
+def with_wrong_shares(reply: Message) -> Message:
+    record = reply.content.config_records[RECORD_KEY_CONFIGS]
+    record[Key.SHARE_LIST] = [each[:4] + bytes(len(each) - 4) for each in record[Key.SHARE_LIST]]
+    return reply
 
+
+@pytest.mark.parametrize("liar", ["c0", "c1", "c2", "c4"])
+@pytest.mark.parametrize("lost", [True, False])
+def test_wrong_shares_do_not_become_a_wrong_sum(liar: str, lost: bool) -> None:
     secured = Secured(some(5))
-    secured.break_at("c1", garbled(wrong, at(Stage.UNMASK)))
-    secured.break_at("c3", silent(from_on(Stage.COLLECT_MASKED_VECTORS)))
+    secured.break_at(liar, garbled(with_wrong_shares, at(Stage.UNMASK)))
+    if lost:
+        secured.break_at("c3", silent(from_on(Stage.COLLECT_MASKED_VECTORS)))
     total = secured.total()
     np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(total.clients), atol=1e-12)
-    secured.break_at("c2", garbled(wrong, at(Stage.UNMASK)))
+
+
+def test_too_many_wrong_shares_end_a_sum() -> None:
+    secured = Secured(some(5))
+    for liar in ("c1", "c2"):
+        secured.break_at(liar, garbled(with_wrong_shares, at(Stage.UNMASK)))
+    secured.break_at("c3", silent(from_on(Stage.COLLECT_MASKED_VECTORS)))
     with pytest.raises(MissingClientsError, match="do not; start the sum again"):
         secured.total()
 
