@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from forking import Forked
 
 settings.register_profile("comity", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("comity")
@@ -34,12 +36,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [*dealt, *quick]
 
 
-@pytest.fixture
-def comity(tmp_path: Path) -> Run:
-    """The installed command, run in an empty directory, as a user types it."""
+@pytest.fixture(scope="session")
+def _forked() -> Iterator[Forked]:
+    forked = Forked()
+    yield forked
+    forked.close()
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """Where the installed command is."""
     beside = Path(sys.executable).with_name("comity")
-    command = str(beside) if beside.exists() else shutil.which("comity")
-    assert command, "comity is not installed; make test installs it"
+    found = str(beside) if beside.exists() else shutil.which("comity")
+    assert found, "comity is not installed; make test installs it"
+    return found
+
+
+@pytest.fixture
+def installed(tmp_path: Path, command: str) -> Run:
+    """The installed command, run in an empty directory, as a user types it."""
 
     def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -52,5 +67,17 @@ def comity(tmp_path: Path) -> Run:
             check=False,
             **options,
         )
+
+    return run
+
+
+@pytest.fixture
+def comity(installed: Run, command: str, tmp_path: Path, _forked: Forked) -> Run:
+    """The command, forked from a process that has loaded what it needs; with options of a process, as installed."""
+
+    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+        if options:
+            return installed(*arguments, **options)
+        return _forked.run([command, *map(str, arguments)], cwd=tmp_path, timeout=120)
 
     return run

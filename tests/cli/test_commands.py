@@ -18,6 +18,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
+def comity(installed: Run) -> Run:
+    return installed
+
+
+@pytest.fixture
 def game(tmp_path: Path) -> str:
     (tmp_path / "game.json").write_text(json.dumps(list(figure_1().records())))
     return "game.json"
