@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
+from numpy.typing import NDArray
 
 from comity.errors import FormatError
 from comity.questions import Packed
@@ -17,22 +20,38 @@ _TOLD, _ARRAYS = "told", "arrays"
 
 
 def to_content(packed: Packed, **told: str) -> RecordDict:
-    """Return what is sent for a question or an answer, with some texts beside it."""
-    arrays = ArrayRecord({name: Array(np.ascontiguousarray(each)) for name, each in packed.arrays.items()})
-    return RecordDict({_TOLD: ConfigRecord({**told, "kind": packed.kind, "plain": packed.plain}), _ARRAYS: arrays})
+    """Return what is sent for a question or an answer, with some texts beside it.
+
+    All arrays are sent as one: Flower carries every array by itself, and each takes several requests on its way.
+    """
+    layout = json.dumps([[name, each.dtype.str, each.shape] for name, each in packed.arrays.items()])
+    values = np.frombuffer(b"".join(each.tobytes() for each in packed.arrays.values()), np.uint8)
+    beside = ConfigRecord({**told, "kind": packed.kind, "plain": packed.plain, "layout": layout})
+    return RecordDict({_TOLD: beside, _ARRAYS: ArrayRecord({_ARRAYS: Array(values)})})
 
 
 def from_content(content: RecordDict) -> Packed:
     """Return the question or the answer that was sent; that it is one, and which, is for `unpack` to check."""
     told = told_in(content)
-    try:
-        arrays = {name: each.numpy() for name, each in content.array_records[_ARRAYS].items()}
-    except (KeyError, ValueError, TypeError, EOFError) as error:
-        raise FormatError(f"its arrays cannot be read ({error})") from None
-    for name in ("kind", "plain"):
+    for name in ("kind", "plain", "layout"):
         if not isinstance(told.get(name), str):
             raise FormatError(f"it does not say its {name}")
-    return Packed(told["kind"], told["plain"], arrays)
+    try:
+        values = content.array_records[_ARRAYS][_ARRAYS].numpy()
+        return Packed(told["kind"], told["plain"], dict(_parts(json.loads(told["layout"]), values.tobytes())))
+    except (KeyError, ValueError, TypeError, EOFError) as error:
+        raise FormatError(f"its arrays cannot be read ({error})") from None
+
+
+def _parts(layout: Sequence[tuple[str, str, Sequence[int]]], values: bytes) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays that lie in some bytes one after the other, by name."""
+    start = 0
+    for name, kind, shape in layout:
+        part = np.frombuffer(values, np.dtype(kind), math.prod(shape), start)
+        yield str(name), part.reshape(shape).copy()
+        start += part.nbytes
+    if start != len(values):
+        raise ValueError(f"there are {len(values)} bytes for {start}")
 
 
 def saying(**told: str) -> RecordDict:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from flwr.app import Array, ArrayRecord, Message
 import comity
 from comity.errors import InputError, RefusedError
 from comity.flower.coordinator import Job, coordinate
+from comity.flower.messages import from_content, to_content, told_in
 from comity.own import Own
 from comity.result import verify
 from grids import after, failing, garbled, silent
@@ -81,18 +84,25 @@ def job(tmp_path, sites):
     return Job.read(config_of(tmp_path, write_study(tmp_path), sites, timeout=0.3))
 
 
-def nan(message: Message) -> Message:
-    record = message.content.array_records.get("arrays")
-    if record:
-        spoiled = {name: Array(np.full_like(each.numpy(), np.nan)) for name, each in record.items()}
-        message.content["arrays"] = ArrayRecord(spoiled)
-    return message
+def answering(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Message], Message]:
+    """Return what changes all arrays of an answer."""
+
+    def garble(message: Message) -> Message:
+        told = told_in(message.content)
+        if "question" in told:
+            answer = from_content(message.content)
+            changed = replace(answer, arrays={name: change(each) for name, each in answer.arrays.items()})
+            message.content = to_content(changed, client=told["client"], question=told["question"])
+        return message
+
+    return garble
 
 
-def shorter(message: Message) -> Message:
+def cut_short(message: Message) -> Message:
     record = message.content.array_records.get("arrays")
     if record:
-        message.content["arrays"] = ArrayRecord({name: Array(each.numpy()[:1].copy()) for name, each in record.items()})
+        (values,) = record.values()
+        message.content["arrays"] = ArrayRecord({"arrays": Array(values.numpy()[:-1].copy())})
     return message
 
 
@@ -118,8 +128,9 @@ def empty(message: Message) -> Message:
 FAULTS = {
     "silent": (silent(after(2)), "no answer"),
     "failing": (failing(when=after(2)), "it broke"),
-    "nan": (garbled(nan), "not a number"),
-    "shapes": (garbled(shorter), "of the shape"),
+    "nan": (garbled(answering(lambda each: np.full_like(each, np.nan))), "not a number"),
+    "shapes": (garbled(answering(lambda each: each[:1].copy())), "of the shape"),
+    "bytes": (garbled(cut_short), "its arrays cannot be read"),
     "forged": (garbled(forged), "in the name of 'b'"),
     "another": (garbled(another), "another question"),
     "empty": (garbled(empty, after(1)), "nothing of comity's"),

@@ -97,8 +97,8 @@ def test_nobodys_model_leaves_its_client_in_fedavg() -> None:
     secured = Secured.of(session.federation)
     method = METHODS["fedavg"]
     method.go_on(replace(session, federation=secured), session.base, 0)
-    asked = [each.content.config_records for each in secured.grid.sent if "comity_question" in each.content]
-    assert len({each["comity_question"]["plain"] for each in asked}) == 3, "each has its own share"
+    asked = [each.content.config_records for each in secured.grid.sent if "told" in each.content]
+    assert len({each["told"]["plain"] for each in asked}) == 3, "each has its own share"
     for message in secured.grid.received:
         for record in message.content.array_records.values():
             assert all(array.numpy().dtype == np.uint64 for array in record.values())

@@ -15,9 +15,8 @@ checks and the names of its records), the key agreement, the encryption and the 
 """
 
 from comity.flower.secure.answering import answer_securely
-from comity.flower.secure.carrying import read_packed, write_packed
 from comity.flower.secure.fixed_point import FixedPoint
 from comity.flower.secure.summing import SecureSum, SecureTotal
 from comity.flower.secure.terms import Terms
 
-__all__ = ["FixedPoint", "SecureSum", "SecureTotal", "Terms", "answer_securely", "read_packed", "write_packed"]
+__all__ = ["FixedPoint", "SecureSum", "SecureTotal", "Terms", "answer_securely"]

@@ -17,7 +17,8 @@ from flwr.supercore.primitives.asymmetric import bytes_to_private_key, bytes_to_
 
 from comity.errors import ComityError, RefusedError, told_outside
 from comity.federation import Member, check_summable
-from comity.flower.secure.carrying import FORGOTTEN, REFUSED, SUM, Layout, Masked, read_packed
+from comity.flower.messages import from_content
+from comity.flower.secure.carrying import FORGOTTEN, REFUSED, SUM, Layout, Masked
 from comity.flower.secure.fixed_point import FixedPoint
 from comity.flower.secure.masks import mask
 from comity.questions import Packed, pack, unpack
@@ -26,7 +27,7 @@ Read = Callable[[RecordDict], Packed]
 
 
 def answer_securely(
-    message: Message, context: Context, member: Member, *, least: int = 2, read: Read = read_packed
+    message: Message, context: Context, member: Member, *, least: int = 2, read: Read = from_content
 ) -> Message:
     """Take part in a secure sum: answer a message of any of its stages, which must have the type ``train``.
 

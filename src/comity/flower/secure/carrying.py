@@ -1,4 +1,4 @@
-"""Questions, and answers under masks, as Flower's records."""
+"""Answers under masks, as Flower's records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
-from comity.errors import InputError
 from comity.flower.secure.fixed_point import Whole
 from comity.questions import Floats, Packed
 
@@ -17,25 +16,7 @@ SUM = "comity_sum"
 MASKED = "comity_masked"
 REFUSED = "comity_refused"
 FORGOTTEN = "comity_forgotten"
-_QUESTION, _ARRAYS = "comity_question", "comity_arrays"
 _TYPES = ("float32", "float64")
-
-
-def write_packed(packed: Packed) -> RecordDict:
-    """Return a question as records."""
-    arrays = ArrayRecord()
-    for label, array in packed.arrays.items():
-        arrays[label] = Array(np.ascontiguousarray(array))
-    return RecordDict({_QUESTION: ConfigRecord({"kind": packed.kind, "plain": packed.plain}), _ARRAYS: arrays})
-
-
-def read_packed(records: RecordDict) -> Packed:
-    """Return the question that was written as records, among others that may be there."""
-    try:
-        told, arrays = records.config_records[_QUESTION], records.array_records[_ARRAYS]
-        return Packed(str(told["kind"]), str(told["plain"]), {label: each.numpy() for label, each in arrays.items()})
-    except KeyError as missing:
-        raise InputError(f"there is no question: the record or value {missing} is missing") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from flwr.supercore.primitives.asymmetric import bytes_to_private_key, bytes_to_
 
 from comity.errors import InputError, MissingClientsError
 from comity.federation import Traffic
-from comity.flower.secure.carrying import Masked, write_packed
+from comity.flower.messages import to_content
+from comity.flower.secure.carrying import Masked
 from comity.flower.secure.exchanging import Exchange, listed, single, told
 from comity.flower.secure.fixed_point import FixedPoint, Whole
 from comity.flower.secure.masks import mask
@@ -54,7 +55,7 @@ class SecureSum:
     nodes: Mapping[str, int]
     terms: Terms = field(default_factory=Terms)
     timeout: float = 600.0
-    write: Write = write_packed
+    write: Write = to_content
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < float("inf"):
