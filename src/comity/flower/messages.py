@@ -16,18 +16,23 @@ from comity.questions import Packed
 
 HELLO, ASK, TAKE = "query.hello", "query.ask", "query.take"
 REFUSED, FAILED = "refused", "failed"  # it will not; it cannot now
-_TOLD, _ARRAYS = "told", "arrays"
+_TOLD, _VALUES = "told", "values"
+_LITTLE = 1 << 20  # bytes
 
 
 def to_content(packed: Packed, **told: str) -> RecordDict:
     """Return what is sent for a question or an answer, with some texts beside it.
 
-    All arrays are sent as one: Flower carries every array by itself, and each takes several requests on its way.
+    All arrays are sent as one, and little ones within the texts: Flower carries every record and every array by itself,
+    and each takes several requests on its way.
     """
     layout = json.dumps([[name, each.dtype.str, each.shape] for name, each in packed.arrays.items()])
-    values = np.frombuffer(b"".join(each.tobytes() for each in packed.arrays.values()), np.uint8)
+    values = b"".join(each.tobytes() for each in packed.arrays.values())
     beside = ConfigRecord({**told, "kind": packed.kind, "plain": packed.plain, "layout": layout})
-    return RecordDict({_TOLD: beside, _ARRAYS: ArrayRecord({_ARRAYS: Array(values)})})
+    if len(values) < _LITTLE:
+        beside[_VALUES] = values
+        return RecordDict({_TOLD: beside})
+    return RecordDict({_TOLD: beside, _VALUES: ArrayRecord({_VALUES: Array(np.frombuffer(values, np.uint8))})})
 
 
 def from_content(content: RecordDict) -> Packed:
@@ -37,8 +42,8 @@ def from_content(content: RecordDict) -> Packed:
         if not isinstance(told.get(name), str):
             raise FormatError(f"it does not say its {name}")
     try:
-        values = content.array_records[_ARRAYS][_ARRAYS].numpy()
-        return Packed(told["kind"], told["plain"], dict(_parts(json.loads(told["layout"]), values.tobytes())))
+        values = told[_VALUES] if _VALUES in told else content.array_records[_VALUES][_VALUES].numpy().tobytes()
+        return Packed(told["kind"], told["plain"], dict(_parts(json.loads(told["layout"]), values)))
     except (KeyError, ValueError, TypeError, EOFError) as error:
         raise FormatError(f"its arrays cannot be read ({error})") from None
 
@@ -47,6 +52,8 @@ def _parts(layout: Sequence[tuple[str, str, Sequence[int]]], values: bytes) -> I
     """Yield the arrays that lie in some bytes one after the other, by name."""
     start = 0
     for name, kind, shape in layout:
+        if min(shape, default=0) < 0:
+            raise ValueError(f"a shape is {shape}")
         part = np.frombuffer(values, np.dtype(kind), math.prod(shape), start)
         yield str(name), part.reshape(shape).copy()
         start += part.nbytes

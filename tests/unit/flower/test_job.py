@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flwr.app import Array, ArrayRecord, Message
+from flwr.app import Message
 
 import comity
 from comity.errors import InputError, RefusedError
@@ -99,10 +99,9 @@ def answering(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Message],
 
 
 def cut_short(message: Message) -> Message:
-    record = message.content.array_records.get("arrays")
-    if record:
-        (values,) = record.values()
-        message.content["arrays"] = ArrayRecord({"arrays": Array(values.numpy()[:-1].copy())})
+    told = message.content.config_records["told"]
+    if told.get("values"):
+        told["values"] = told["values"][:-1]
     return message
 
 
