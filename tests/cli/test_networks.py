@@ -38,7 +38,7 @@ def test_the_whole_way(comity: Run, tmp_path: Path, target: str, make: Callable[
 
 def test_a_killed_training_goes_on_as_if_nothing_had_happened(comity: Run, tmp_path: Path) -> None:
     numbers(rows=60).to_csv(tmp_path / "table.csv", index=False)
-    solve = ("solve", "table.csv", "--client", "site", "--target", "effect", "--model", "mlp", "--steps", "300")
+    solve = ("solve", "table.csv", "--client", "site", "--target", "effect", "--model", "mlp", "--steps", "120")
     assert comity(*solve, "--out", "whole").returncode == 0
     command = comity("--version").args[0]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": os.environ}

@@ -94,7 +94,7 @@ def test_a_client_may_be_best_served_by_another_alone() -> None:
 @pytest.mark.parametrize(("folds", "judges"), [(5, 10), (5, 2), (3, 2), (2, 5)])
 def test_few_rows_leave_no_fold_of_a_view_empty(folds: int, judges: int) -> None:
     for seed in range(3):
-        learned = learn(federation(4, rows=10, seed=seed), Study("y", folds=folds, judges=judges, resamples=5))
+        learned = learn(federation(4, rows=10, seed=seed), Study("y", folds=folds, judges=judges, resamples=2))
         assert np.isfinite(learned.models).all()
 
 

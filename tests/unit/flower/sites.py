@@ -31,8 +31,8 @@ def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NA
     return files
 
 
-def write_study(where: Path, text: str = "") -> Path:
-    """Write a study of these sites."""
+def write_study(where: Path, text: str = "judges = 2\n") -> Path:
+    """Write a study of these sites, a quick one unless told."""
     path = where / "study.toml"
     path.write_text(f'target = "outcome"\n{text}')
     return path
