@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from comity.metrics import METRICS
+from comity.writing import bytes_of, change, count, decimals_for, interval, join, percent, share_of
 
 if TYPE_CHECKING:
-    from comity.figures import Figure
     from comity.peels import UnmetWish
     from comity.result import Result
 
 Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show the first few
-_MOST_PLACES = 6
 _FEW = 10
 _HARDLY = 0.005  # of a weight
 
@@ -88,24 +85,6 @@ def reason(wish: UnmetWish, result: Result) -> str:
     return f"{client} wanted {other}; {other} gains nothing significant from {client}{beyond}"
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun.
-
-    >>> count(1, "client"), count(2000, "client")
-    ('1 client', '2,000 clients')
-    """
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def join(names: list[str]) -> str:
-    """Write names as in a sentence.
-
-    >>> join(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
 def _coalitions(result: Result) -> Section:
     found = result.equilibrium
     rows = tuple((str(n + 1), str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
@@ -117,13 +96,13 @@ def _standings(result: Result) -> Section:
     """Return what each client gets, with intervals."""
     metric = METRICS[result.metric]
     figures = [(s.alone, s.coalition, s.best, s.gain) for s in result.utilities.values()]
-    places = _places([figure.error for each in figures for figure in each[:3]])
+    places = decimals_for([figure.error for each in figures for figure in each[:3]])
     rows = tuple(
         (
             client,
             f"{standing.rows:,}",
-            *(_interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
-            _change(gain, places) if set(result.weights_of(client)) != {client} else "–",
+            *(interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
+            change(gain, places) if set(result.weights_of(client)) != {client} else "–",
         )
         for (client, standing), (alone, coalition, best, gain) in zip(result.utilities.items(), figures, strict=True)
     )
@@ -141,15 +120,6 @@ def _standings(result: Result) -> Section:
     )
 
 
-def _share(weight: float) -> str:
-    """Write a weight; one that is hardly there is not nothing.
-
-    >>> _share(0.25), _share(1e-6), _share(0.0)
-    ('0.25', '<0.01', '0.00')
-    """
-    return "<0.01" if 0 < weight < _HARDLY else f"{weight:.2f}"
-
-
 def _weights(result: Result) -> Section:
     """Return what each client's model in its coalition is made of."""
     per = "a row of" if result.study.weights == "sample" else "all rows of"
@@ -157,7 +127,7 @@ def _weights(result: Result) -> Section:
     for client in result.clients:
         weights = result.weights_of(client)
         own = weights.pop(client, 0.0)
-        others = tuple(f"{other} {_share(weight)}" for other, weight in weights.items())
+        others = tuple(f"{other} {share_of(weight)}" for other, weight in weights.items())
         rows.append((client, f"{own:.2f}", others or ("nobody: it trains alone",)))
     columns = ("client", "itself", "collaborators")
     heading = f"Collaborators in the coalition, with the weight of {per} each"
@@ -182,7 +152,7 @@ def _contributions(result: Result) -> Section:
     inner = [each for each in result.certificate.inner if len(each.without) == 1]
     if not inner:
         return Section("Who contributes what to whom", lines=("nobody contributes anything: all train alone",))
-    places = max(2, _places([each.margin for each in inner]))
+    places = max(2, decimals_for([each.margin for each in inner]))
     rows = tuple(
         (
             next(iter(e.without)),
@@ -205,13 +175,13 @@ def _confidence(result: Result) -> Section | None:
     sure = result.confidence
     if sure is None:
         return None
-    rows = tuple((giver, receiver, _percent(share)) for (giver, receiver), share in sure.edges.items())
+    rows = tuple((giver, receiver, percent(share)) for (giver, receiver), share in sure.edges.items())
     return Section(
         "How sure: how often each client was wanted in resamples of the rows",
         ("from", "to", "resamples"),
         rows,
         right=("resamples",),
-        lines=(f"This partition holds in {_percent(sure.equilibrium)} of {sure.resamples:,} resamples.",),
+        lines=(f"This partition holds in {percent(sure.equilibrium)} of {sure.resamples:,} resamples.",),
     )
 
 
@@ -259,48 +229,5 @@ def _privacy(result: Result) -> Section | None:
 
 def _traffic(result: Result) -> Section:
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
-    told = f"{count(rounds, 'round')} of questions: {_bytes(sent)} to the clients, {_bytes(received)} from them"
+    told = f"{count(rounds, 'round')} of questions: {bytes_of(sent)} to the clients, {bytes_of(received)} from them"
     return Section("Traffic", lines=(told,))
-
-
-def _places(errors: list[float]) -> int:
-    """Return with how many decimals figures are written: a middling error has two digits."""
-    known = [error for error in errors if error > 0]
-    if not known:
-        return 3
-    return min(max(1 - math.floor(math.log10(statistics.median(known))), 0), _MOST_PLACES)
-
-
-def _interval(figure: Figure, places: int, least: float, most: float) -> str:
-    """Write a figure with its interval, as far as this is within what the metric can be; a dash cannot be said."""
-    if math.isnan(figure.value):
-        return "–"
-    low, high = max(figure.low, least), min(figure.high, most)
-    if math.isnan(low) or math.isnan(high):
-        return f"{figure.value:.{places}f}"
-    return f"{figure.value:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
-
-
-def _change(figure: Figure, places: int) -> str:
-    """Write a difference with its interval; what cannot be said is said so."""
-    if math.isnan(figure.value) or math.isnan(figure.error):
-        return "unknown"
-    value, low, high = (f"{round(each, places) + 0.0:+.{places}f}" for each in (figure.value, figure.low, figure.high))
-    return f"{value} [{low}, {high}]"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _bytes(number: int) -> str:
-    """Write a number of bytes.
-
-    >>> _bytes(812), _bytes(81_200), _bytes(8_120_000)
-    ('812 B', '81 kB', '8.1 MB')
-    """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if number >= size:
-            scaled = number / size
-            return f"{scaled:.1f} {unit}" if scaled < 10 else f"{scaled:.0f} {unit}"
-    return f"{number} B"

@@ -130,7 +130,7 @@ def _show_paper() -> None:
     """Show how coalitions form, on the six clients of the paper's Figure 1."""
     from comity.certificate import certify
     from comity.cli.equilibrium import show_utilities
-    from comity.cli.narrate import reason, tell_peels
+    from comity.cli.narrate import reason, show_peels
     from comity.cli.screen import Screen
     from comity.datasets.paper import figure_1
     from comity.equilibrium import find_equilibrium
@@ -153,7 +153,7 @@ def _show_paper() -> None:
         ],
         right=("utility",),
     )
-    tell_peels(found, screen)
+    show_peels(found, screen)
     screen.heading("The equilibrium: what each client gets")
     show_utilities(game, found, screen)
     screen.heading("Who does not get the best")

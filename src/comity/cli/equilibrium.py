@@ -184,16 +184,17 @@ def _utilities(game: Game, found: Equilibrium, client: str) -> tuple[float, floa
 def _show(
     found: Equilibrium, graph: BenefitGraph, game: Game | None, certificate: Certificate | None, *, peels: bool
 ) -> None:
-    from comity.cli.narrate import reason, tell_peels, ties
+    from comity.cli.narrate import reason, show_peels, ties
     from comity.cli.screen import Screen, printable
+    from comity.writing import count
 
     screen = Screen()
     screen.say(
-        f"{_count(len(found.clients), 'client')} with {_count(graph.edge_count, 'wish', 'wishes')}: "
-        f"{_count(len(found.peel_of), 'coalition')} in {_count(len(found.peels), 'peel')}."
+        f"{count(len(found.clients), 'client')} with {count(graph.edge_count, 'wish', 'wishes')}: "
+        f"{count(len(found.peel_of), 'coalition')} in {count(len(found.peels), 'peel')}."
     )
     if peels:
-        tell_peels(found, screen)
+        show_peels(found, screen)
     screen.heading("Coalitions, in the order in which they form")
     rows = ((str(n + 1), str(p + 1), screen.names(found.members(n))) for n, p in enumerate(found.peel_of.tolist()))
     screen.table(["coalition", "peel", "members"], rows, right=("coalition", "peel"))
@@ -234,10 +235,6 @@ def _show_certificate(certificate: Certificate, screen: Screen) -> None:
     screen.heading("Proof" if certificate.proved else "Verdict")
     lines = [str(certificate), *map(str, certificate.witnesses[1:]), *(f"note: {note}" for note in certificate.notes)]
     screen.lines(list(map(printable, lines)))
-
-
-def _count(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def _coalitions_csv(found: Equilibrium) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from comity.cli.screen import Screen, printable
 from comity.core import Coalition, Game
+from comity.narration import tell_peels
 from comity.peels import Equilibrium, UnmetWish
+from comity.writing import join
 
 
 def reason(wish: UnmetWish, found: Equilibrium, game: Game | None = None) -> str:
@@ -20,7 +20,7 @@ def reason(wish: UnmetWish, found: Equilibrium, game: Game | None = None) -> str
     pair, alone = ([wish.client, wish.collaborator], [wish.collaborator])
     if game.maximal_utility(wish.collaborator, pair) > game.maximal_utility(wish.collaborator, alone):
         partners = sorted(map(printable, found.collaborators_of(wish.collaborator) - {wish.collaborator}))
-        return f"{client} wanted {other}; {other} gains nothing from {client} beyond what it has from {_and(partners)}"
+        return f"{client} wanted {other}; {other} gains nothing from {client} beyond what it has from {join(partners)}"
     return f"{client} wanted {other}; {other} gains nothing from {client}"
 
 
@@ -34,43 +34,8 @@ def ties(found: Equilibrium, game: Game) -> list[tuple[int, str, tuple[Coalition
     ]
 
 
-def tell_peels(found: Equilibrium, screen: Screen) -> None:
+def show_peels(found: Equilibrium, screen: Screen) -> None:
     """Print every peel: who was asked and what they wanted, who left and why."""
-    lost: dict[str, list[str]] = {}
-    unmet = iter(found.unmet)
-    wish = next(unmet, None)
-    for number, peel in enumerate(found.to_dict()["peels"]):
+    for number, lines in enumerate(tell_peels(found.to_dict(), screen.names)):
         screen.heading(f"Peel {number + 1}")
-        screen.lines(_tell(peel, number, lost, screen))
-        lost = {}
-        while wish is not None and wish.peel == number:
-            lost.setdefault(wish.client, []).append(wish.collaborator)
-            wish = next(unmet, None)
-
-
-def _tell(peel: dict[str, Any], number: int, lost: dict[str, list[str]], screen: Screen) -> list[str]:
-    """Return the lines that tell of a peel; `lost` says whom clients lost in the one before."""
-    lines = [] if number else ["Everybody is asked whose data would help most."]
-    for client, wanted in peel["wishes"].items():
-        wish = f"wants {screen.names(wanted)}" if wanted else "wants nobody"
-        gone = lost.get(client)
-        lines.append(
-            f"{printable(client)} lost {screen.names(gone)} and is asked again: it now {wish}"
-            if gone
-            else f"{printable(client)} {wish}"
-        )
-    if not peel["wishes"]:
-        lines += [f"{printable(client)} lost {screen.names(gone)}" for client, gone in lost.items()]
-    for members in peel["left"]:
-        if len(members) == 1:
-            lines.append(f"→ {{{screen.names(members)}}} wants nobody who is still there, and stays alone.")
-        else:
-            lines.append(
-                f"→ {{{screen.names(members)}}} want each other, directly or in a ring, and nobody else: "
-                "they are stable and leave together."
-            )
-    return lines
-
-
-def _and(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        screen.lines(lines)
