@@ -44,7 +44,7 @@ def judge(seed: int, kind: Kind, task: Task) -> Judged:
     told = np.stack([learned.evaluations[client].gains for client in federation.clients], axis=1)
     values = np.array([learned.evaluations[client].values[_ALONE] for client in federation.clients])
     decision = learned.decision
-    losses = np.stack([decision.alone.losses, decision.coalition.losses])
+    losses = np.stack([decision.points["alone"].losses, decision.points["coalition"].losses])
     if task == "regression":
         losses = np.sqrt(losses) * learned.schema.target.scale
     naive = (losses[1] - losses[0]) / losses[0]

@@ -52,7 +52,7 @@ def score(seed: int, kind: Kind, task: Task, search: Search) -> Scored:
     pooled = search.with_best_penalty(front.trials(np.arange(front.clients)), everybody)
     alone, *others = (
         true_losses(asked.synthetic, asked.schema, _trained(asked, front, points))
-        for points in (decision.alone, pooled, decision.best, tried.chosen)
+        for points in (decision.points["alone"], pooled, decision.points["best"], tried.chosen)
     )
     relative = [float((each / alone).mean()) for each in others]
     wanted = [frozenset(np.flatnonzero(row).tolist()) for row in decision.wishes]

@@ -6,7 +6,7 @@ look again on the face of those who remain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -42,15 +42,14 @@ class Measured:
 class Decision:
     """What was decided for N clients on one front.
 
-    `alone`, `coalition` and `best` are each client's weights and penalty (N of each) by itself, in its coalition,
-    and with everybody willing; `sets` (N, N) says whom it collaborates with in its coalition, `wishes` (N, N) with
-    everybody willing. A gain of up to `tolerance` (N,) counts as none. `measured` keeps every loss on the way.
+    `points` are each client's weights and penalty (N of each) ``alone``, in its ``coalition``, at ``best`` (with
+    everybody willing), and all ``together``, where weights are equal; `sets` (N, N) says whom it collaborates with in
+    its coalition, `wishes` (N, N) with everybody willing. A gain of up to `tolerance` (N,) counts as none. `measured`
+    keeps every loss on the way.
     """
 
     equilibrium: Equilibrium
-    alone: Points
-    coalition: Points
-    best: Points
+    points: Mapping[str, Points]
     sets: Booleans
     wishes: Booleans
     tolerance: Floats
@@ -104,9 +103,12 @@ def decide(searching: Searching, clients: Sequence[str], *, progress: Progress |
     final = [latest[i] for i in range(count)]
     return Decision(
         equilibrium,
-        alone=first.alone,
-        coalition=in_order([(choices.chosen, at) for choices, at in final]),
-        best=first.chosen,
+        points={
+            "alone": first.alone,
+            "coalition": in_order([(choices.chosen, at) for choices, at in final]),
+            "best": first.chosen,
+            "together": searching.together(),
+        },
         sets=np.stack([choices.sets[at] for choices, at in final]),
         wishes=first.sets,
         tolerance=np.array([choices.tolerance[at] for choices, at in final]),

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-KINDS = ("alone", "coalition", "best")  # models of a client: its own, in its coalition, with everybody willing
+# Models of a client: its own, in its coalition, with everybody willing, and for comparison one for all on all rows.
+KINDS = ("alone", "coalition", "best", "together")
 _NORMAL = 1.96  # standard errors on either side: an interval of 95 %
 
 
@@ -35,14 +36,19 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a client stands: its rows, the metric alone, in its coalition and at best, and the gains over alone."""
+    """How a client stands: its rows, the metric alone, in its coalition, at best, and with one model for all.
+
+    Gains are those of the others over alone.
+    """
 
     rows: int
     alone: Figure
     coalition: Figure
     best: Figure
+    together: Figure
     gain: Figure
     gain_at_best: Figure
+    gain_together: Figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values, none for what cannot be said."""

@@ -103,16 +103,23 @@ def check_free(directory: str | os.PathLike[str], files: Iterable[str], *, force
 
 
 def write_directory(
-    directory: str | os.PathLike[str], files: Mapping[str, str | bytes], marker: str, *, force: bool = False
+    directory: str | os.PathLike[str],
+    files: Mapping[str, str | bytes],
+    marker: str,
+    *,
+    force: bool = False,
+    known: Iterable[str] = (),
 ) -> None:
     """Write `files` into a directory: first into another one beside it, which is then renamed.
+
+    With `force`, an earlier result there is replaced, of which `known` files may be a part too.
 
     Whatever interrupts this, a full disk or a key, leaves what was there before. Only where a directory cannot be moved
     (the current one, a mount point) are its files replaced one by one, `marker` last.
     """
     if marker not in files:
         raise InputError(f"a result directory needs its {marker!r}")
-    path = check_free(directory, files, force=force)
+    path = check_free(directory, {*files, *known}, force=force)
     with _drafting(path) as draft:
         for name, content in files.items():
             (draft / name).write_bytes(content.encode() if isinstance(content, str) else content)

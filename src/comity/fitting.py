@@ -6,14 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from comity.collaborators import Search
 from comity.decide import Decision
-from comity.descent import Points
 from comity.federation import Federation
+from comity.figures import KINDS
 from comity.fronts.convex import ConvexFront, Wanted, quadratic_fronts
 from comity.fronts.quadratic import QuadraticFront
 from comity.questions import FitAlone, FitAloneAnswer, Split
@@ -46,7 +47,7 @@ class Fitting(ABC):
 
     @abstractmethod
     def models(self, fronts: tuple[QuadraticFront, ...], decisions: list[Decision]) -> tuple[Floats, Floats]:
-        """Return models (3, V, N, d) and their penalties (3, V, N), alone, in the coalition and at best."""
+        """Return models (4, V, N, d) and their penalties (4, V, N), of all `KINDS`."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Regression(Fitting):
         )
 
     def models(self, fronts: tuple[QuadraticFront, ...], decisions: list[Decision]) -> tuple[Floats, Floats]:
-        """Return models (3, V, N, d) and their penalties (3, V, N)."""
-        points = [_points(decision) for decision in decisions]
+        """Return models (4, V, N, d) and their penalties (4, V, N)."""
+        points = [list(decision.points.values()) for decision in decisions]
         models = [
             [front.models(np.arange(len(at.weights)), at.weights, at.log_penalty) for at in each]
             for front, each in zip(fronts, points, strict=True)
@@ -132,27 +133,29 @@ class Classes(Fitting):
         return tuple(told)
 
     def models(self, fronts: tuple[QuadraticFront, ...], decisions: list[Decision]) -> tuple[Floats, Floats]:
-        """Return models (3, V, N, d) and their penalties (3, V, N)."""
+        """Return models (4, V, N, d) and their penalties (4, V, N)."""
         views = len(fronts)
         alone = np.stack([answer.parameters[:views] for answer in self._own.values()], axis=1)
         own_penalties = np.stack([answer.penalties[:views] for answer in self._own.values()], axis=1)
-        models = np.stack([alone, alone, alone])
-        penalties = np.stack([own_penalties, own_penalties, own_penalties])
-        places, wanted = [], []
+        models = np.stack([alone] * len(KINDS))
+        penalties = np.stack([own_penalties] * len(KINDS))
+        places: list[tuple[int, int, Any]] = []
+        wanted = []
         for view, (front, decision) in enumerate(zip(fronts, decisions, strict=True)):
-            _, *others = _points(decision)
-            for kind, at in enumerate(others, start=1):
+            for kind, name in enumerate(KINDS):
+                at = decision.points[name]
                 starts = front.models(np.arange(len(at.weights)), at.weights, at.log_penalty)
-                for client in np.flatnonzero(at.weights.sum(axis=1) > np.diag(at.weights)).tolist():
+                for client in _sharing(name, at.weights):
                     one = slice(client, client + 1)
-                    least = self._least(front, own_penalties[view, client], at.weights[client], client)
-                    penalty = np.maximum(np.exp(at.log_penalty[one]), least)
-                    places.append((kind, view, client))
+                    penalty = np.exp(at.log_penalty[one])
+                    if name != "together":
+                        least = self._least(front, own_penalties[view, client], at.weights[client], client)
+                        penalty = np.maximum(penalty, least)
+                    places.append((kind, view, client if name != "together" else slice(None)))
                     wanted.append(Wanted(at.weights[one], penalty, np.array([view]), starts[one]))
-        if wanted:
-            found = self._front.newton(_together(wanted), _ROUNDS_TO_FIT, partial(self.say, "training together"))
-            for place, model, each in zip(places, found, wanted, strict=True):
-                models[place], penalties[place] = model, each.penalties[0]
+        found = self._front.newton(_together(wanted), _ROUNDS_TO_FIT, partial(self.say, "training together"))
+        for place, model, each in zip(places, found, wanted, strict=True):
+            models[place], penalties[place] = model, each.penalties[0]
         return models, penalties
 
     def _least(self, front: QuadraticFront, own: float, weights: Floats, client: int) -> float:
@@ -164,8 +167,11 @@ class Classes(Fitting):
         return float(max(own * min(rows[client] / gathered, 1.0), self.penalties.min()))
 
 
-def _points(decision: Decision) -> tuple[Points, Points, Points]:
-    return decision.alone, decision.coalition, decision.best
+def _sharing(kind: str, weights: Floats) -> list[int]:
+    """Return whose models (N, N) of a kind are to be trained: of one that is the same for all, the first."""
+    if kind == "together":
+        return [0]
+    return np.flatnonzero(weights.sum(axis=1) > np.diag(weights)).tolist()
 
 
 def _together(wanted: list[Wanted]) -> Wanted:

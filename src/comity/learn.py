@@ -41,7 +41,7 @@ _MANY = 50  # clients: with fewer, arrays are so small that threads would only w
 class Learned:
     """What was learned: the decision, each client's three models, how well they do, and on what it all rests.
 
-    `models` (3, N, d) are those alone, in the coalition, and at best; `evaluations` say how well each client's do;
+    `models` (4, N, d) are those of all `KINDS`; `evaluations` say how well each client's do;
     `game` has the utilities that were measured, by which `certificate` proves the decision; `resampled` the decisions
     on resampled rows; `training` how networks were trained; `privacy` what clients with clipped or noisy answers say of
     their rules, and of what they have spent.
@@ -155,9 +155,9 @@ def _decide_all(
 
 
 def _share_models(decisions: list[Decision], models: Floats, penalties: Floats) -> tuple[Booleans, Booleans]:
-    """Give a client one model where it has one, in `models` (3, V, N, d) and `penalties` (3, V, N) of V views.
+    """Give a client one model where it has one, in `models` (4, V, N, d) and `penalties` (4, V, N) of V views.
 
-    Return who shares a model in the end (3, N), and which views judge which kind of model (V - 1, 3, N). A client that
+    Return who shares a model in the end (4, N), and which views judge which kind of model (V - 1, 4, N). A client that
     stays alone in the end is alone in every view: that is what it gets. What one gains that does not is judged where it
     joined without the rows that judge; where it stayed alone there is nothing to judge, and if that is everywhere,
     nothing can be said. Who has in its coalition all that it wanted has one model, and one figure.
@@ -174,10 +174,10 @@ def _share_models(decisions: list[Decision], models: Floats, penalties: Floats) 
 
 
 def _sharing(decision: Decision) -> Booleans:
-    """Return for each kind of model which clients share one (3, N)."""
+    """Return for each kind of model which clients share one (4, N)."""
     together = [len(decision.equilibrium.coalition_of(client)) > 1 for client in decision.clients]
     wanting = decision.wishes.sum(axis=1) > 1
-    return np.stack([np.zeros_like(wanting), np.array(together), wanting])
+    return np.stack([np.zeros_like(wanting), np.array(together), wanting, np.ones_like(wanting)])
 
 
 def _hardly_judged(

@@ -117,18 +117,19 @@ def learn_networks(
         say("measuring for the proof", 0, 1)
         game, certificate = prove(searching, decision)
         own = np.stack([alone[client].parameters for client in clients])
-        models, heads = own[None].repeat(3, axis=0), [["alone"] * 3 for _ in clients]
-        for kind, points in ((1, decision.coalition), (2, decision.best)):
+        models, heads = own[None].repeat(len(KINDS), axis=0), [["alone"] * len(KINDS) for _ in clients]
+        for kind, name in enumerate(KINDS[1:], start=1):
+            points = decision.points[name]
             shared = points.weights.sum(axis=1) > np.diag(points.weights)
             shares = points.weights * counts
             begin = trained.models_of_all(shares / shares.sum(axis=1, keepdims=True))
             models[kind][shared] = begin[-1][shared]
             for place in np.flatnonzero(shared).tolist():
-                heads[place][kind] = KINDS[kind]
-            if study.fine_tune and shared.any():
+                heads[place][kind] = name
+            if study.fine_tune and shared.any() and name != "together":
                 say("tuning", kind - 1, 2)
                 rate = _TO_TUNE * setup.training.rate_alone
-                tuned = _tuned(federation, told, KINDS[kind], begin, shared, study.fine_tune, rate)
+                tuned = _tuned(federation, told, name, begin, shared, study.fine_tune, rate)
                 models[kind][shared] = tuned[shared]
         say("evaluating", 0, 1)
         evaluations = federation.ask(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-Names = Callable[[Iterable[str]], str]
+Names = Callable[[Sequence[str]], str]
 
 
 def tell_peels(told: Mapping[str, Any], names: Names = ", ".join) -> list[list[str]]:

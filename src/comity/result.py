@@ -19,7 +19,7 @@ from comity.certificate import Certificate, certify
 from comity.core import BenefitGraph, Coalition, Game, unknown_client
 from comity.core.optional import require
 from comity.equilibrium import replay_peels
-from comity.errors import ChangedError, ComityError, ComityWarning, InputError
+from comity.errors import ChangedError, ComityError, ComityWarning, FormatError, InputError
 from comity.figures import KINDS, Confidence, Contribution, Standing
 from comity.metrics import METRICS, Metric
 from comity.peels import Equilibrium
@@ -40,8 +40,9 @@ _ROUNDING = 1e-9
 class Result:
     """Who should train with whom: coalitions that nobody wants to leave, the models, what each gains, and the proof.
 
-    `weights`, `penalties` and `models` have an entry each for training ``alone``, in the ``coalition`` and at ``best``
-    (with everybody willing): arrays (N, N), (N,) and (N, d), with clients in the order of `clients`.
+    `weights`, `penalties` and `models` have an entry each for training ``alone``, in the ``coalition``, at ``best``
+    (with everybody willing) and, for comparison, all ``together`` (one model for all): arrays (N, N), (N,) and (N, d),
+    with clients in the order of `clients`.
     """
 
     study: Study
@@ -157,6 +158,8 @@ class Result:
     def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read a result, having checked that it is as it was written: see `verify`."""
         document, models = read_sealed(directory, KINDS)
+        if "own" in document:
+            raise FormatError(f"{directory}: this is what one client got of a result, not the whole")
         with _changed(directory):
             return cls._from_document(document, models)
 
@@ -264,6 +267,8 @@ def _disagreement(result: Result) -> str | None:
             return f"the models {kind!r} are not one for each client"
     if not np.array_equal(result.weights["alone"], np.eye(len(result.clients))):
         return "the models 'alone' have weights on others"
+    if not np.allclose(result.weights["together"], 1 / len(result.clients)):
+        return "the models 'together' do not weigh all clients alike"
     for place, client in enumerate(result.clients):
         home = result.equilibrium.coalition_of(client)
         if any(result.clients[j] not in home for j in np.flatnonzero(result.weights["coalition"][place])):
@@ -298,7 +303,8 @@ def _size(result: Result) -> int:
 
 def _wrong_with(standing: Standing, metric: Metric) -> str | None:
     """Return in words what in a client's figures does not go together, if anything."""
-    for figure, gain in ((standing.coalition, standing.gain), (standing.best, standing.gain_at_best)):
+    gained = (standing.gain, standing.gain_at_best, standing.gain_together)
+    for figure, gain in zip((standing.coalition, standing.best, standing.together), gained, strict=True):
         expected = standing.alone.value + gain.value
         if math.isnan(figure.value) != math.isnan(expected):
             return "what cannot be said"

@@ -21,8 +21,9 @@ from comity.files import read_text, write_directory
 from comity.formats.json_text import parse_json
 
 MARKER, MODELS, NETWORKS = "result.json", "models.npz", "models.safetensors"
-FILES = (MARKER, MODELS, NETWORKS)
-FORMAT = 1
+REPORT = "report.html"
+FILES = (MARKER, MODELS, NETWORKS, REPORT)
+FORMAT = 2
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -42,7 +43,7 @@ def write_sealed(
     whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}
     whole["seal"] = seal(whole)
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    write_directory(directory, {MARKER: text, file: stored}, MARKER, force=force)
+    write_directory(directory, {MARKER: text, file: stored}, MARKER, force=force, known=FILES)
 
 
 def seal(document: Mapping[str, Any]) -> str:
@@ -56,9 +57,13 @@ def read_sealed(
     directory: str | os.PathLike[str], kinds: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
     """Read a document and the models of these kinds, having checked that they are as they were written."""
-    place = Path(directory)
-    if place.name == MARKER and place.is_file():
-        place = place.parent  # who names the file means the run
+    document = read_document(directory)
+    return document, _read_models(_place_of(directory), document["models"], kinds)
+
+
+def read_document(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a document, having checked that it is as it was written."""
+    place = _place_of(directory)
     if not os.fspath(directory):
         raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
     if not place.is_dir():
@@ -80,7 +85,13 @@ def read_sealed(
             f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
             "take the version that wrote it"
         )
-    return document, _read_models(place, document["models"], kinds)
+    return document
+
+
+def _place_of(directory: str | os.PathLike[str]) -> Path:
+    """Return the directory; who names the file in it means the run."""
+    place = Path(directory)
+    return place.parent if place.name == MARKER and place.is_file() else place
 
 
 def _read_models(place: Path, told: Any, kinds: Iterable[str]) -> dict[str, NDArray[np.float64]]:

@@ -128,7 +128,6 @@ def run(opened: Opened, study: Study, tell: Tell | None = None, checkpoint: Chec
 def _result(federation: Federation, study: Study, learned: Learned, warned: tuple[str, ...]) -> Result:
     """Return what was learned as a result."""
     decision = learned.decision
-    points = {"alone": decision.alone, "coalition": decision.coalition, "best": decision.best}
     undefined = [client for client, each in learned.evaluations.items() if np.isnan(each.values[0])]
     notes = [f"the {learned.metric} of client {client!r} cannot be said on its rows" for client in undefined]
     return Result(
@@ -141,7 +140,7 @@ def _result(federation: Federation, study: Study, learned: Learned, warned: tupl
         utilities={client: _standing(learned, client) for client in federation.clients},
         game=learned.game,
         certificate=learned.certificate,
-        weights={kind: points[kind].weights for kind in KINDS},
+        weights={kind: at.weights for kind, at in decision.points.items()},
         penalties={kind: learned.penalties[number] for number, kind in enumerate(KINDS)},
         models={kind: learned.models[number] for number, kind in enumerate(KINDS)},
         confidence=_confidence(learned),
@@ -170,9 +169,9 @@ def _learned(federation: Federation, study: Study, tell: Tell | None, checkpoint
 
 def _standing(learned: Learned, client: str) -> Standing:
     each = learned.evaluations[client]
-    alone, coalition, best = (Figure(float(v), float(e)) for v, e in zip(each.values, each.errors, strict=True))
-    _, gain, at_best = (Figure(float(v), float(e)) for v, e in zip(each.gains, each.gain_errors, strict=True))
-    return Standing(learned.rows[client], alone, coalition, best, gain, at_best)
+    figures = (Figure(float(v), float(e)) for v, e in zip(each.values, each.errors, strict=True))
+    _, *gains = (Figure(float(v), float(e)) for v, e in zip(each.gains, each.gain_errors, strict=True))
+    return Standing(learned.rows[client], *figures, *gains)
 
 
 def _confidence(learned: Learned) -> Confidence | None:

@@ -163,11 +163,16 @@ def _contributions(result: Result) -> Section:
         for e in inner
     )
     columns = ("from", "to", "its loss", "without", "contribution")
-    by = "log loss, by expansion" if result.study.model == "linear" else "log loss"
-    unit = by if result.schema.target.classes else "mean squared error, in units of the target's variance"
+    return Section(f"Who contributes what to whom: {loss_unit(result)}", columns, rows, right=columns[2:])
+
+
+def loss_unit(result: Result) -> str:
+    """Say what losses are measured in."""
     if result.study.model == "module":
-        unit = "the loss that was given"
-    return Section(f"Who contributes what to whom: cross-fitted loss ({unit})", columns, rows, right=columns[2:])
+        return "cross-fitted loss (the loss that was given)"
+    if not result.schema.target.classes:
+        return "cross-fitted loss (mean squared error, in units of the target's variance)"
+    return f"cross-fitted loss (log loss{', by expansion' if result.study.model == 'linear' else ''})"
 
 
 def _confidence(result: Result) -> Section | None:

@@ -56,7 +56,7 @@ def test_groups_are_found_and_gain(classes: int) -> None:
     found = set(learned.decision.equilibrium.coalitions)
     assert all(any(coalition <= group for group in groups) for coalition in found)
     assert learned.certificate.proved
-    assert learned.models.shape[:2] == (3, 6)
+    assert learned.models.shape[:2] == (4, 6)
     assert np.mean([learned.evaluations[client].gains[1] for client in learned.rows]) < 0  # less loss
 
 
@@ -64,7 +64,7 @@ def test_it_is_the_same_again_and_differs_with_the_seed() -> None:
     one, again, other = (learn(federation(4), Study("y", seed=seed)) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.models, again.models)
     assert list(one.game.records()) == list(again.game.records())
-    assert not np.array_equal(one.decision.best.losses, other.decision.best.losses)
+    assert not np.array_equal(one.decision.points["best"].losses, other.decision.points["best"].losses)
 
 
 def test_who_stays_alone_gets_in_its_coalition_what_it_has_alone() -> None:
@@ -84,7 +84,7 @@ def test_a_client_may_be_best_served_by_another_alone() -> None:
     scores = [frame.sum(axis=1) + rng.logistic(size=len(frame)) * 0.5 for frame in frames]
     members = [f.assign(y=np.where(s > 0, "yes", "no")) for f, s in zip(frames, scores, strict=True)]
     learned = learn(InProcess((Client("large", members[0]), Client("small", members[1]))), Study("y", judges=2))
-    for kind, at in enumerate((learned.decision.alone, learned.decision.coalition, learned.decision.best)):
+    for kind, at in enumerate(learned.decision.points.values()):
         for client in range(2):
             shared = at.weights[client].sum() > at.weights[client, client]
             same = np.array_equal(learned.models[kind, client], learned.models[0, client])

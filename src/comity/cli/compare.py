@@ -66,8 +66,8 @@ def compare(
 
     require("torch", "to compare with methods that train by gradients")
     from comity.baselines import Budget
+    from comity.cli.printing import warn
     from comity.cli.progress import Stages
-    from comity.cli.report import warn
     from comity.experiments.comparing import Comparison, compare
     from comity.solving import open_source
     from comity.study import Study

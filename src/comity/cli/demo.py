@@ -99,7 +99,7 @@ def _show_hospitals(place: Path) -> int:
 
 def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
     """Return in plain words what the result shows, by the truth that comity was not told."""
-    from comity.tellings import join
+    from comity.writing import join
 
     together = [sorted(coalition, key=result.clients.index) for coalition in result.coalitions if len(coalition) > 1]
     alone = [client for coalition in result.coalitions if len(coalition) == 1 for client in coalition]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from comity.peels import Equilibrium
 
 MARKER = "equilibrium.json"
-FILES = (MARKER, "coalitions.csv", "benefit-graph.graphml")
+WRITTEN = (MARKER, "coalitions.csv", "benefit-graph.graphml", "report.html")
 DONE, REFUTED = 0, 1
 
 
@@ -67,7 +67,7 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
     if peels and as_json:
         raise click.UsageError("--json has the peels in it anyway; leave --peels out.")
     if out is not None:
-        check_free(out, FILES, force=force)
+        check_free(out, WRITTEN, force=force)
     given = load_from(sys.stdin.buffer) if file == "-" else load(file)
     _warn_of_lookalikes(given.clients)
     game, graph = (None, given) if isinstance(given, BenefitGraph) else (given, given.benefit_graph())
@@ -79,16 +79,18 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
         from comity.certificate import certify
 
         certificate = certify(found, game, exhaustive=exhaustive)
-    document = _json(_document(found, game, certificate)) if as_json or out is not None else ""
+    document = _document(found, game, certificate) if as_json or out is not None else {}
+    text = _json(document)
     if out is not None:
-        files = dict(zip(FILES, (document, _coalitions_csv(found), _graphml(graph)), strict=True))
-        write_directory(out, files, MARKER, force=force)
+        contents = (text, _coalitions_csv(found), _graphml(graph), _report(document))
+        files = {name: content for name, content in zip(WRITTEN, contents, strict=True) if content}
+        write_directory(out, files, MARKER, force=force, known=WRITTEN)
     if as_json:
-        click.echo(document.encode(), nl=False)
+        click.echo(text.encode(), nl=False)
     else:
         _show(found, graph, game, certificate, peels=peels)
         if out is not None:
-            click.echo(f"\nWritten to {out}: {', '.join(FILES)}")
+            click.echo(f"\nWritten to {out}: {', '.join(files)}")
     return REFUTED if certificate is not None and certificate.witnesses else DONE
 
 
@@ -168,6 +170,13 @@ def _document(found: Equilibrium, game: Game | None, certificate: Certificate | 
         ]
         document["certificate"] = certificate.to_dict()
     return document
+
+
+def _report(document: dict[str, Any]) -> str:
+    """Return the report; of more clients than a page can show there is none."""
+    from comity.report import MOST, render, story_of_document
+
+    return render(story_of_document(document)) if len(document["clients"]) <= MOST else ""
 
 
 def _json(document: dict[str, Any]) -> str:

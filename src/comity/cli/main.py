@@ -17,6 +17,7 @@ from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
 from comity.cli.federation import federation
 from comity.cli.predict import predict
+from comity.cli.report import report
 from comity.cli.reproduce import reproduce
 from comity.cli.show import show
 from comity.cli.solve import solve
@@ -87,7 +88,7 @@ def completion(shell: str) -> None:
     click.echo(complete(cli, {}, "comity", "_COMITY_COMPLETE").source())
 
 
-for command in (demo, solve, predict, verify, show, compare, reproduce, equilibrium, certify, federation):
+for command in (demo, solve, predict, verify, show, report, compare, reproduce, equilibrium, certify, federation):
     cli.add_command(command)
 
 

@@ -34,7 +34,7 @@ def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
 
     Exit status: 0 done, 2 bad input.
     """
-    from comity.cli.report import warn
+    from comity.cli.printing import warn
     from comity.errors import FormatError, InputError
     from comity.files import write_text
     from comity.predictions import predict as predicted

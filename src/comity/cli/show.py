@@ -16,7 +16,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def show(run: str, as_json: bool) -> int:
     """Print a saved result as comity solve did. RUN is a directory that it wrote."""
-    from comity.cli.report import show_result, warn
+    from comity.cli.printing import show_result, warn
     from comity.cli.screen import Screen
     from comity.cli.solve import as_text
     from comity.result import Result

@@ -76,11 +76,12 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
 
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
+    from comity.cli.printing import show_result, warn
     from comity.cli.progress import Stages
-    from comity.cli.report import show_result, warn
     from comity.cli.screen import Screen
     from comity.files import check_free
-    from comity.sealed import FILES, MARKER, MODELS, NETWORKS
+    from comity.report import write_report
+    from comity.sealed import FILES, MARKER, MODELS, NETWORKS, REPORT
 
     source, out, study = _settled(source, study_file, given)
     if force and out is None:
@@ -92,6 +93,7 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     warn(result.warnings)
     if out is not None:
         result.save(out, force=force)
+        write_report(result, Path(out) / REPORT)
     if checkpoint is not None:
         checkpoint.remove()
     if as_json:
@@ -99,7 +101,7 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     else:
         show_result(result, Screen())
         if out is not None:
-            click.echo(f"\nWritten to {out}: {MARKER}, {MODELS if study.model == 'linear' else NETWORKS}")
+            click.echo(f"\nWritten to {out}: {MARKER}, {MODELS if study.model == 'linear' else NETWORKS}, {REPORT}")
     return REFUTED if result.certificate.witnesses else DONE
 
 

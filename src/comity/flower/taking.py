@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from comity.errors import FormatError, InputError
 from comity.figures import KINDS
-from comity.files import write_text
 from comity.own import Own
-from comity.own_page import page
+from comity.report import write_own_page
 
 _JOB = re.compile(r"[0-9A-Za-z-]{1,64}")
 
@@ -35,5 +34,5 @@ def take(directory: Path, told: Mapping[str, Any], arrays: Mapping[str, NDArray[
         raise InputError(f"this is what {own.client!r} got")
     place = directory / job
     own.save(place, force=True)
-    write_text(directory / f"{job}.md", page(own))
+    write_own_page(own, directory / f"{job}.html")
     return place

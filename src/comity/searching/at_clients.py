@@ -65,6 +65,11 @@ class AtClients:
         """Return every target's best point, going on from what was found on a larger face: quicker than `best`."""
         return _points(self._ask("confined", target, face, strength, found.weights), _BEST)
 
+    def together(self) -> Points:
+        """Return the point of all clients with equal weights, N times; what it loses is not asked."""
+        count = self.clients
+        return Points(np.full((count, count), 1 / count), np.zeros(count), np.full(count, np.nan))
+
     def errors(self, target: Integers, one: Points, other: Points) -> Floats:
         """Return the standard error (P,) of the difference between two points' losses, row by row."""
         everybody = np.ones(one.weights.shape, np.bool_)

@@ -15,6 +15,7 @@ from comity.simplex import Booleans, Floats
 from comity.trials import Integers
 
 _ENOUGH_TO_TELL = 60
+_PENALTIES = 25
 
 
 @final
@@ -56,6 +57,22 @@ class OnFront:
             there = found.some(np.arange(target.size)[batch])
             parts.append(self.search.confined(self.front.trials(target[batch]), there, face[batch], strength))
         return Points.joined(parts)
+
+    def together(self) -> Points:
+        """Return the point of all clients with equal weights, N times, with the penalty by which all rows lose least."""
+        count = self.clients
+        weights, everybody = np.full((count, count), 1 / count), np.arange(count)
+        low, high = (float(np.max(bound)) for bound in self.front.trials(everybody).bounds)
+        fixed = self.search.penalty
+        logs = np.linspace(low, max(low, high), _PENALTIES) if fixed is None else np.array([np.log(fixed)])
+        tried = np.tile(logs, (count, 1))
+        parts = [
+            self.front.trials(everybody[batch]).losses_by_penalty(weights[batch], tried[batch])
+            for batch in self.front.batches(count)
+        ]
+        losses = np.concatenate(parts, axis=1)
+        least = int((losses @ self.front.rows.sum(axis=1)).argmin())
+        return Points(weights, np.full(count, logs[least]), losses[least])
 
     def errors(self, target: Integers, one: Points, other: Points) -> Floats:
         """Return the standard error (P,) of the difference between two points' losses, row by row."""

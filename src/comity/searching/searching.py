@@ -38,6 +38,9 @@ class Searching(Protocol):
     def confined(self, target: Integers, face: Booleans, found: Points, strength: float) -> Points:
         """Return every target's best point, going on from what was found on a larger face: quicker than `best`."""
 
+    def together(self) -> Points:
+        """Return the point of all clients with equal weights, the same for everybody (N): one model for all."""
+
     def errors(self, target: Integers, one: Points, other: Points) -> Floats:
         """Return the standard error (P,) of the difference between two points' losses, row by row."""
 

@@ -90,7 +90,7 @@ def test_figures_are_shown_to_others_only_if_their_owner_says_so(tmp_path):
         (received,) = [each for each in (path.parent / "received").iterdir() if each.is_dir()]
         own = Own.load(received)
         assert set(own.others) == {"b"} - {name}
-        text = (received / "result.json").read_text() + received.with_suffix(".md").read_text()
+        text = (received / "result.json").read_text() + received.with_suffix(".html").read_text()
         for other in found.clients:
             for figure in ("alone", "coalition", "best"):
                 shown = repr(getattr(found.utilities[other], figure).value) in text

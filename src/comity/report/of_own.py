@@ -1,0 +1,66 @@
+"""A client's own page: from what it got of a result to what is said of it, with nothing private of others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from comity.own import Own
+from comity.report.of_result import dots_of
+from comity.report.story import Member, Partner
+from comity.report.words import Scale, name_of, should_join
+from comity.writing import count, decimals_for, share_of
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStory:
+    """What a client's own page says; `others` are figures that others show everybody."""
+
+    member: Member
+    coalitions: tuple[tuple[str, ...], ...]
+    verdict: str
+    axis: str
+    more_is_better: bool
+    unit: str
+    others: tuple[tuple[str, str], ...]
+    done: tuple[tuple[str, str], ...]
+
+
+def story_of_own(own: Own) -> OwnStory:
+    """Return what the page of a client says."""
+    scale = Scale.of(own.metric, {own.client: own.standing})
+    weights = own.weights["coalition"]
+    places = max(2, decimals_for(list(own.brought.values())))
+    partners = [name for name in weights if name != own.client]
+    member = Member(
+        name=own.client,
+        coalition=own.coalitions.index(own.coalition) + 1,
+        advice=should_join(own.client, own.standing, partners, own.unmet, scale),
+        unmet=tuple(f"{own.client} wanted {other}, who does without it" for other in own.unmet),
+        partners=tuple(
+            Partner(name, share_of(weight), f"{own.brought[name]:.{places}f}" if name in own.brought else "")
+            for name, weight in weights.items()
+        )
+        if len(own.coalition) > 1
+        else (),
+        rows=own.standing.rows,
+        dots=dots_of(own.standing, scale),
+    )
+    return OwnStory(
+        member=member,
+        coalitions=own.coalitions,
+        verdict=own.verdict,
+        axis=f"{name_of(own.metric)} of the models, on rows that neither trained them nor chose anything",
+        more_is_better=scale.of_metric.more_is_better,
+        unit="loss",
+        others=tuple(
+            (name, "unknown" if math.isnan(each.gain.value) else scale.change(each.gain))
+            for name, each in own.others.items()
+        ),
+        done=(
+            ("Data", count(own.standing.rows, "row")),
+            ("Target", own.schema.target.name),
+            ("Inputs", f"{count(len(own.schema.features), 'column')} after encoding"),
+            ("Seed", str(own.study.seed)),
+        ),
+    )

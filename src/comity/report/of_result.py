@@ -1,0 +1,202 @@
+"""The report of a study: from a `Result` to what is said of it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from dataclasses import fields
+
+from comity.figures import Figure, Standing
+from comity.narration import tell_peels
+from comity.report.proofs import proof_of
+from comity.report.story import Dot, Member, Partner, Sensitivity, Story, steps_of
+from comity.report.words import Scale, how_sure, name_of, should_join, some, who_gains, who_trains, why_alone
+from comity.result import Result
+from comity.study import Study
+from comity.tellings import forgiven, loss_unit, reason
+from comity.writing import bytes_of, count, decimals_for, share_of
+
+_DOTS = {
+    "alone": "alone",
+    "coalition": "in the coalition",
+    "best": "at best",
+    "together": "all together (one model on all rows)",
+}
+
+
+def story_of(result: Result, written: str = "") -> Story:
+    """Return what a report says of a result; `written` says when that was saved."""
+    told = result.equilibrium.to_dict()
+    scale = Scale.of(result.metric, result.utilities)
+    coalitions = tuple(tuple(each["members"]) for each in told["coalitions"])
+    joined = [client for client in result.clients if len(result.equilibrium.coalition_of(client)) > 1]
+    alone = [client for client in result.clients if client not in set(joined)]
+    unmet: dict[str, list[str]] = {}
+    for wish in result.equilibrium.unmet:
+        unmet.setdefault(wish.client, []).append(wish.collaborator)
+    sure, proof = result.confidence, proof_of(result.certificate.to_dict(), losses=True, extra=forgiven(result))
+    return Story(
+        title=f"Who should train with whom, to predict {result.schema.target.name}",
+        answer=(
+            *who_trains(coalitions),
+            how_sure(
+                proof.verdict,
+                len(proof.outer) + len(proof.inner),
+                None if sure is None else sure.equilibrium,
+                0 if sure is None else sure.resamples,
+            ),
+            *who_gains(result.utilities, joined, scale),
+            *why_alone(alone, unmet),
+        ),
+        coalitions=coalitions,
+        members=tuple(_member(result, client, unmet.get(client, []), scale) for client in result.clients),
+        steps=steps_of(told, tell_peels(told, some)),
+        unmet=tuple((wish.collaborator, wish.client) for wish in result.equilibrium.unmet),
+        contributions={(each.giver, each.receiver): each.value for each in result.contributions},
+        unit=loss_unit(result),
+        axis=f"{name_of(result.metric)} of each client's model, on rows that neither trained it nor chose anything",
+        more_is_better=scale.of_metric.more_is_better,
+        proof=proof,
+        sensitivity=_sensitivity(result),
+        done=tuple(_done(result, written)),
+        warnings=result.warnings,
+    )
+
+
+def _member(result: Result, client: str, lost: list[str], scale: Scale) -> Member:
+    standing = result.utilities[client]
+    home = result.equilibrium.coalition_of(client)
+    partners = [name for name in result.weights_of(client) if name != client]
+    brought = {each.giver: each.value for each in result.contributions if each.receiver == client}
+    places = max(2, decimals_for(list(brought.values())))
+    weights = result.weights_of(client)
+    return Member(
+        name=client,
+        coalition=_number(result, client),
+        advice=should_join(client, standing, partners, lost, scale),
+        wants=tuple(giver for giver, taker in result.graph.edges() if taker == client),
+        wanted_by=tuple(taker for giver, taker in result.graph.edges() if giver == client),
+        unmet=tuple(reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
+        partners=tuple(
+            Partner(name, share_of(weights[name]), f"{brought[name]:.{places}f}" if name in brought else "")
+            for name in [client, *sorted(set(weights) - {client}, key=lambda name: -weights[name])]
+        )
+        if len(home) > 1
+        else (),
+        rows=standing.rows,
+        dots=dots_of(standing, scale),
+        gain=scale.change(standing.gain) if len(weights) > 1 and not math.isnan(standing.gain.value) else "",
+    )
+
+
+def dots_of(standing: Standing, scale: Scale) -> tuple[Dot, ...]:
+    """Return a client's figures, with their intervals as far as the metric can be."""
+    least, most = scale.of_metric.least, scale.of_metric.most
+
+    def dot(label: str, figure: Figure) -> Dot:
+        if math.isnan(figure.value):
+            return Dot(label, math.nan, text="unknown")
+        if math.isnan(figure.error):
+            return Dot(label, figure.value, text=scale.number(figure.value))
+        low, high = max(figure.low, least), min(figure.high, most)
+        return Dot(label, figure.value, low, high, f"{scale.number(figure.value)} ({scale.range(figure)})")
+
+    return tuple(dot(label, getattr(standing, name)) for name, label in _DOTS.items())
+
+
+def _number(result: Result, client: str) -> int:
+    return int(result.equilibrium.numbers[result.clients.index(client)]) + 1
+
+
+def _sensitivity(result: Result) -> Sensitivity:
+    sure = result.confidence
+    if sure is None:
+        return Sensitivity(0)
+    edges = sorted(((giver, taker, share) for (giver, taker), share in sure.edges.items()), key=lambda each: -each[2])
+    return Sensitivity(sure.resamples, sure.equilibrium, tuple(edges))
+
+
+def _done(result: Result, written: str) -> list[tuple[str, str]]:
+    """Return what was done, by name."""
+    from comity import __version__
+
+    schema, study, split = result.schema, result.study, result.split
+    rows = sum(standing.rows for standing in result.utilities.values())
+    target = schema.target
+    sent, received = (bytes_of(result.traffic[way]) for way in ("sent", "received"))
+    rounds = count(result.traffic["rounds"], "round")
+    traffic = f"{rounds} of questions, {sent} to the clients, {received} from them"
+    told = [
+        ("Data", f"{count(rows, 'row')} of {count(len(result.clients), 'client')}"),
+        ("Target", target.name + (f", classes {some(target.classes)}" if target.classes else ", a number")),
+        ("Inputs", count(len(schema.features), "column") + " after encoding"),
+        ("Left out", some(result.left_out) if result.left_out else "nothing"),
+        ("Model", _model(result)),
+        ("Chosen by", _chosen(study, split.folds, split.repeats)),
+        (
+            "Judged by",
+            f"{name_of(result.metric)}, in {count(split.judges, 'part')} of the rows that chose nothing",
+        ),
+        ("Settings", ", ".join(f"{name} {value}" for name, value in _settings(study).items()) or "all as they come"),
+        ("Seed", str(study.seed)),
+        ("Traffic", traffic),
+        ("Version", f"comity {__version__}"),
+    ]
+    if written:
+        told.append(("Saved", written))
+    if study.model != "module":
+        told.append(("To repeat it", _command(study)))
+    return told
+
+
+def _model(result: Result) -> str:
+    study = result.study
+    if study.model == "linear":
+        return "logistic regression with a ridge penalty" if result.schema.target.classes else "ridge regression"
+    if study.model == "mlp":
+        return f"perceptron, {count(study.depth, 'hidden layer')} of {study.width}, by a hypernetwork"
+    return "a torch module, by a hypernetwork"
+
+
+def _chosen(study: Study, folds: int, repeats: int) -> str:
+    times = "" if repeats == 1 else f", drawn {repeats} times"
+    rule = "smallest set that is nearly as good" if study.rule == "smallest" else "the paper's clipped weights"
+    held = f"{folds} folds{times}" if folds > 1 else "a part that was held out"
+    return f"loss in {held}; {rule}; a gain counts from {count_errors(study.confidence)} on"
+
+
+def count_errors(number: float) -> str:
+    """Write a number of standard errors.
+
+    >>> count_errors(1.0), count_errors(1.96)
+    ('1 standard error', '1.96 standard errors')
+    """
+    return f"{number:g} standard error{'' if number == 1 else 's'}"
+
+
+def _settings(study: Study) -> Mapping[str, object]:
+    """Return the settings that are not as they come."""
+    told = {"client", "target", "seed", "model", "width", "depth"}
+    return {
+        each.name: getattr(study, each.name)
+        for each in fields(study)
+        if each.name not in told and getattr(study, each.name) != each.default
+    }
+
+
+def _command(study: Study) -> str:
+    """Return the command that does the same again; where the table is, only the user knows.
+
+    >>> _command(Study("died", client="ward", exclude=("patient id",), seed=7))
+    "comity solve TABLE --target died --exclude 'patient id' --seed 7 --client ward"
+    """
+    words = ["comity", "solve", "TABLE"]
+    for each in fields(study):
+        value = getattr(study, each.name)
+        if value == each.default or (each.name == "task" and study.metric is not None):
+            continue
+        option = f"--{each.name.replace('_', '-')}"
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [option, f"{one:g}" if isinstance(one, float) else str(one)]
+    return shlex.join(words)

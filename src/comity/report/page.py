@@ -1,0 +1,115 @@
+"""A story as one HTML file that needs nothing else: no network, no server, no other file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from comity.report.axis import Axis
+from comity.report.of_own import OwnStory
+from comity.report.picture import edges_of, looks_of, picture_of
+from comity.report.story import Story
+
+MANY = 60  # clients, or
+MANY_ARROWS = 300  # of which all at once can be told apart no more: then the matrix is shown first
+_CELLS = (24.0, 900.0)  # pixels: the largest cell of a matrix, and about the largest matrix
+_LABELLED = 80  # clients whose names still fit beside a matrix
+
+
+def render(story: Story) -> str:
+    """Return the report as HTML. Every name in it is text: nothing that a client is called can become markup."""
+    edges = edges_of(story)
+    place_of = {client: at for at, client in enumerate(story.names)}
+    cell = max(3.0, min(_CELLS[0], _CELLS[1] / len(story.names)))
+    dots = [dot for member in story.members for dot in member.dots if dot.known]
+    axis = Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
+    given: Counter[str] = Counter()
+    received: Counter[str] = Counter()
+    for (giver, receiver), value in story.contributions.items():
+        given[giver] += value  # type: ignore[assignment]
+        received[receiver] += value  # type: ignore[assignment]
+    return _environment().get_template("report.html").render(
+        story=story,
+        style=_asset("report.css"),
+        script=_asset("report.js"),
+        data=_script_json(_data(story, edges, place_of)),
+        picture=picture_of(story),
+        looks=looks_of(story),
+        edges=edges,
+        place_of=place_of,
+        cell=cell,
+        labelled=len(story.names) <= _LABELLED,
+        matrix_first=len(story.names) > MANY or len(edges) > MANY_ARROWS,
+        axis=axis,
+        given=given,
+        received=received,
+        most=max(story.contributions.values(), default=0.0),
+    )  # fmt: skip
+
+
+def render_own(story: OwnStory) -> str:
+    """Return a client's own page as HTML, which needs no script."""
+    dots = [dot for dot in story.member.dots if dot.known]
+    axis = Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
+    return _environment().get_template("own.html").render(story=story, style=_asset("report.css"), axis=axis)
+
+
+def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, int]) -> dict[str, Any]:
+    """Return what the script needs: edges and steps by position."""
+    at = {edge: place for place, edge in enumerate(edges)}
+    last = {edge: step.number for step in story.steps for edge in step.edges}
+    home = {member.name: member.coalition for member in story.members}
+    formed = [at[edge] for edge in last if home[edge[0]] == home[edge[1]] and last[edge] == _left(story, edge[0])]
+    return {
+        "clients": list(story.names),
+        "coalition": [member.coalition - 1 for member in story.members],
+        "edges": [[place_of[giver], place_of[taker]] for giver, taker in edges],
+        "steps": [
+            {
+                "remaining": [place_of[client] for client in step.remaining],
+                "asked": [place_of[client] for client in step.asked],
+                "edges": [at[edge] for edge in step.edges],
+                "left": list(step.left),
+            }
+            for step in story.steps
+        ],
+        "formed": formed,
+        "unmet": [at[edge] for edge in story.unmet if edge in at],
+    }
+
+
+def _left(story: Story, client: str) -> int:
+    """Return the peel in which a client left."""
+    number = next(member.coalition - 1 for member in story.members if member.name == client)
+    return next(step.number for step in story.steps if number in step.left)
+
+
+def _script_json(data: Any) -> Markup:
+    """Return JSON that can stand in a script element: whatever a name holds, it does not end the element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - no sign in it means anything to HTML
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("comity.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
+    return environment
+
+
+def _asset(name: str) -> Markup:
+    return Markup(files("comity.report").joinpath("assets", name).read_text("utf-8"))  # noqa: S704 - our own

@@ -1,0 +1,70 @@
+"""The proof, every inequality in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from comity.report.story import Claim, Proof
+from comity.report.words import some
+from comity.writing import count, decimals_for
+
+_SAID = {
+    "proved": "Proved: nobody gains by leaving, alone or with others.",
+    "refuted": "Refuted: some clients would gain by leaving, or lose nothing by it.",
+    "undecided": "Undecided.",
+}
+
+
+def proof_of(told: Mapping[str, Any], *, losses: bool, extra: Sequence[str] = ()) -> Proof:
+    """Return what a certificate says, which `told` holds as plain values.
+
+    With `losses`, its utilities are losses with the sign changed, and are told as losses.
+
+    >>> from comity import Game, certify
+    >>> game = Game([("a", ["a"], 1), ("a", ["a", "b"], 2), ("b", ["b"], 1), ("b", ["a", "b"], 3)])
+    >>> proof = proof_of(certify([["a", "b"]], game).to_dict(), losses=False)
+    >>> proof.inner[0]
+    Claim(text='Without b, a would have a utility of 1.00 instead of 2.00.', margin='1.00')
+    """
+    places = max(2, decimals_for([each["margin"] for each in told["inner"]]))
+    sign, noun = (-1.0, "loss") if losses else (1.0, "utility")
+
+    def number(value: float) -> str:
+        return f"{round(sign * value, places) + 0.0:.{places}f}"
+
+    outer = [
+        Claim(
+            f"{each['client']} gains nothing from anybody who was there when it left "
+            f"({some(sorted(set(each['among']) - {each['client']})) or 'nobody else'}): its {noun} in its coalition is "
+            f"{number(each['utility'])}, and at best {number(each['best'])}.",
+            f"{round(each['margin'], places) + 0.0:.{places}f}",
+        )
+        for each in told["outer"]
+    ]
+    inner = [
+        Claim(
+            f"Without {some(each['without'])}, {each['client']} would have a {noun} of {number(each['reduced'])} "
+            f"instead of {number(each['utility'])}.",
+            f"{each['margin']:.{places}f}",
+        )
+        for each in told["inner"]
+    ]
+    notes = [*extra, *(_witness(each, number) for each in told["witnesses"]), *told["notes"]]
+    if told["exhaustive"]:
+        notes.append("Every subset of the clients was tried as well.")
+    sentence = _SAID[told["verdict"]]
+    if told["verdict"] == "proved":
+        held = count(len(outer) + len(inner), "inequality holds", "inequalities hold")
+        sentence += f" {held}; each is listed with its margin."
+    return Proof(told["verdict"], sentence, tuple(outer), tuple(inner), tuple(notes))
+
+
+def _witness(told: Mapping[str, Any], number: Any) -> str:
+    members = some(told["members"])
+    if told["axiom"] == "inner":
+        return f"{members} can leave {'its' if len(told['members']) == 1 else 'their'} coalition without loss."
+    gains = "; ".join(
+        f"{client} {number(told['now'][client])} → {number(told['then'][client])}" for client in told["members"]
+    )
+    return f"{members} would all gain as a coalition of their own ({gains})."

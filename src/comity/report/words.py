@@ -1,0 +1,185 @@
+"""Sentences that a report is made of, for people who know their rows and not our words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from comity.figures import Figure, Standing
+from comity.metrics import METRICS, Metric
+from comity.writing import count, decimals_for, join
+
+_MANY = 12
+_NAMES = {"auc": "AUC", "rmse": "RMSE", "r2": "R²"}
+
+
+def name_of(metric: str) -> str:
+    """Write the name of a metric as people do."""
+    return _NAMES.get(metric, metric)
+
+
+def some(names: Sequence[str], most: int = _MANY) -> str:
+    """Write names, the first of them if there are many.
+
+    >>> some(["a", "b"]), some([str(n) for n in range(20)], most=2)
+    ('a and b', '0, 1 and 18 more')
+    """
+    if len(names) <= most + 1:
+        return join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+
+
+def who_trains(coalitions: Sequence[Sequence[str]]) -> list[str]:
+    """Say who trains with whom.
+
+    >>> who_trains([["a", "b"], ["c"]])
+    ['a and b train together.', 'c trains alone.']
+    """
+    together = [members for members in coalitions if len(members) > 1]
+    alone = [members[0] for members in coalitions if len(members) == 1]
+    if not together:
+        return ["Everybody trains alone." if len(alone) > 1 else f"{alone[0]} trains alone."]
+    told = [f"{some(members)} train together." for members in together[:_MANY]]
+    if len(together) > _MANY:
+        told.append(f"There are {len(together) - _MANY:,} more coalitions.")
+    if alone:
+        told.append(f"{some(alone)} {'trains' if len(alone) == 1 else 'train'} alone.")
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How figures of a metric are written: with so many decimals."""
+
+    metric: str
+    places: int
+
+    @classmethod
+    def of(cls, metric: str, standings: Mapping[str, Standing]) -> Scale:
+        """Return the scale on which middling errors have two digits."""
+        figures = [figure for each in standings.values() for figure in (each.alone, each.coalition, each.best)]
+        return cls(metric, decimals_for([figure.error for figure in figures]))
+
+    @property
+    def of_metric(self) -> Metric:
+        """The metric."""
+        return METRICS[self.metric]
+
+    def number(self, value: float) -> str:
+        """Write a value."""
+        return "unknown" if math.isnan(value) else f"{round(value, self.places) + 0.0:.{self.places}f}"
+
+    def range(self, figure: Figure) -> str:
+        """Write an interval, as far as it is within what the metric can be."""
+        low, high = max(figure.low, self.of_metric.least), min(figure.high, self.of_metric.most)
+        return f"{self.number(low)} to {self.number(high)}"
+
+    def change(self, figure: Figure) -> str:
+        """Write a difference with its interval."""
+        value, low, high = (
+            f"{round(each, self.places) + 0.0:+.{self.places}f}" for each in (figure.value, figure.low, figure.high)
+        )
+        return f"{value} (95 %: {low} to {high})"
+
+    def better(self, figure: Figure) -> bool:
+        """Tell whether a difference is an improvement."""
+        return figure.value > 0 if self.of_metric.more_is_better else figure.value < 0
+
+    def beyond_chance(self, figure: Figure) -> bool:
+        """Tell whether the interval of a difference leaves out 0."""
+        return not math.isnan(figure.error) and (figure.low > 0 or figure.high < 0)
+
+
+def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scale: Scale) -> list[str]:
+    """Say who of those who joined a coalition gains how much, and for whom it may be chance."""
+    known = {name: standings[name].gain for name in joined if not math.isnan(standings[name].gain.value)}
+    sure = [name for name, gain in known.items() if scale.better(gain) and scale.beyond_chance(gain)]
+    unsure = [name for name, gain in known.items() if not scale.beyond_chance(gain)]
+    worse = [name for name, gain in known.items() if not scale.better(gain) and scale.beyond_chance(gain)]
+    told = []
+    if sure:
+        most = max(sure, key=lambda name: abs(known[name].value))
+        standing = standings[most]
+        told.append(
+            f"{some(sure)} {'gains' if len(sure) == 1 else 'gain'} beyond chance"
+            + (", " if len(sure) == 1 else f", {most} the most: ")
+            + f"{name_of(scale.metric)} {scale.number(standing.alone.value)} → "
+            + f"{scale.number(standing.coalition.value)}."
+        )
+    if unsure:
+        told.append(f"For {some(unsure)}, the change on rows that judge may be chance.")
+    if worse:
+        told.append(f"{some(worse)} would do worse by this metric than alone: look at the figures before you agree.")
+    if unknown := [name for name in joined if name not in known]:
+        told.append(
+            f"What {some(unknown)} {'gains' if len(unknown) == 1 else 'gain'} cannot be said on the rows there are."
+        )
+    return told
+
+
+def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say why clients stay alone: nobody helps them, or who would does without them."""
+    unhelped = [name for name in alone if not unmet.get(name)]
+    told = []
+    if unhelped:
+        it = "it" if len(unhelped) == 1 else "them"
+        told.append(
+            f"Nobody makes the {'model' if it == 'it' else 'models'} of {some(unhelped)} better by more than chance."
+        )
+    for name in [name for name in alone if unmet.get(name)][:_MANY]:
+        wanted = list(unmet[name])
+        told.append(f"{name} would gain from {some(wanted)}, who {'does' if len(wanted) == 1 else 'do'} without it.")
+    return told
+
+
+def how_sure(verdict: str, inequalities: int, same: float | None, resamples: int) -> str:
+    """Say how sure the coalitions are."""
+    told = {
+        "proved": "That nobody gains by leaving is proved, "
+        f"by {count(inequalities, 'inequality', 'inequalities')} listed below",
+        "refuted": "The proof failed: some would gain by leaving (see below)",
+        "undecided": "Whether nobody gains by leaving could not be decided",
+    }[verdict]
+    if same is None:
+        return f"{told}; how much it depends on these very rows was not tested (--resamples 50 does)."
+    return f"{told}; the same coalitions came out of {round(same * resamples)} of {resamples} resamples of the rows."
+
+
+def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: Sequence[str], scale: Scale) -> str:
+    """Answer a client's question, in a paragraph."""
+    alone, metric = scale.number(standing.alone.value), name_of(scale.metric)
+    if not partners:
+        if not unmet:
+            return (
+                f"No need: nobody makes the model of {name} better by more than chance. Alone it has {metric} {alone}."
+            )
+        would = ""
+        if not math.isnan(standing.best.value):
+            would = f" With them, {metric} would be {scale.number(standing.best.value)} instead of {alone}."
+        return (
+            f"Not as things are: {name} would gain from {some(unmet)}, who {'does' if len(unmet) == 1 else 'do'} as "
+            f"well without it and join others or nobody.{would} They would have to be given a reason."
+        )
+    gain = standing.gain
+    told = f"train with {some(partners)}"
+    if math.isnan(gain.value):
+        said = f"By its losses, yes: {told}. How much {name} gains cannot be said on the rows it has."
+    elif scale.better(gain) and scale.beyond_chance(gain):
+        said = (
+            f"Yes: {told}. On rows that chose nothing, {metric} goes from {alone} to "
+            f"{scale.number(standing.coalition.value)}: {scale.change(gain)}."
+        )
+    elif scale.beyond_chance(gain):
+        said = (
+            f"Doubtful: by its losses {name} gains when it would {told}, but {metric} changes for the worse: "
+            f"{scale.change(gain)}. Decide which of the two counts."
+        )
+    else:
+        said = (
+            f"Probably: {told}. By cross-fitted losses {name} gains; on rows that chose nothing, {metric} changes by "
+            f"{scale.change(gain)}, which may be chance."
+        )
+    if unmet:
+        said += f" It would have liked {some(unmet)} as well, who {'does' if len(unmet) == 1 else 'do'} without it."
+    return said
