@@ -79,7 +79,7 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
         from comity.certificate import certify
 
         certificate = certify(found, game, exhaustive=exhaustive)
-    document = _document(found, game, certificate) if as_json or out is not None else {}
+    document = document_of(found, game, certificate) if as_json or out is not None else {}
     text = _json(document)
     if out is not None:
         contents = (text, _coalitions_csv(found), _graphml(graph), _report(document))
@@ -153,7 +153,8 @@ def _warn_of_lookalikes(clients: Iterable[str]) -> None:
         click.echo(f"Warning: {shown(first)} and {shown(other)} are taken for two clients.", err=True)
 
 
-def _document(found: Equilibrium, game: Game | None, certificate: Certificate | None) -> dict[str, Any]:
+def document_of(found: Equilibrium, game: Game | None, certificate: Certificate | None) -> dict[str, Any]:
+    """Return all that was found as plain values: what ``equilibrium.json`` holds."""
     from comity import __version__
     from comity.cli.narrate import ties
 

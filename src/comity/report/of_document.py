@@ -104,7 +104,8 @@ def _dots(utilities: Mapping[str, float]) -> tuple[Dot, ...]:
 
 def _advice(client: str, others: list[str], lost: list[str]) -> str:
     if others:
-        told = f"Yes: train with {some(others)}, who need {client} as it needs them, directly or in a ring."
+        need, them = ("needs", "it") if len(others) == 1 else ("need", "them")
+        told = f"Yes: train with {some(others)}, who {need} {client} as {client} needs {them}, directly or in a ring."
     elif lost:
         return f"Not as things are: {client} would gain from {some(lost)}, who {_does(lost)} without it."
     else:

@@ -79,7 +79,7 @@ def _member(result: Result, client: str, lost: list[str], scale: Scale) -> Membe
         wanted_by=tuple(taker for giver, taker in result.graph.edges() if giver == client),
         unmet=tuple(reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
         partners=tuple(
-            Partner(name, share_of(weights[name]), f"{brought[name]:.{places}f}" if name in brought else "")
+            Partner(name, share_of(weights.get(name, 0.0)), f"{brought[name]:.{places}f}" if name in brought else "")
             for name in [client, *sorted(set(weights) - {client}, key=lambda name: -weights[name])]
         )
         if len(home) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from comity.report.story import Claim, Proof
@@ -34,13 +34,7 @@ def proof_of(told: Mapping[str, Any], *, losses: bool, extra: Sequence[str] = ()
         return f"{round(sign * value, places) + 0.0:.{places}f}"
 
     outer = [
-        Claim(
-            f"{each['client']} gains nothing from anybody who was there when it left "
-            f"({some(sorted(set(each['among']) - {each['client']})) or 'nobody else'}): its {noun} in its coalition is "
-            f"{number(each['utility'])}, and at best {number(each['best'])}.",
-            f"{round(each['margin'], places) + 0.0:.{places}f}",
-        )
-        for each in told["outer"]
+        Claim(_outer(each, noun, number), f"{round(each['margin'], places) + 0.0:.{places}f}") for each in told["outer"]
     ]
     inner = [
         Claim(
@@ -60,7 +54,18 @@ def proof_of(told: Mapping[str, Any], *, losses: bool, extra: Sequence[str] = ()
     return Proof(told["verdict"], sentence, tuple(outer), tuple(inner), tuple(notes))
 
 
-def _witness(told: Mapping[str, Any], number: Any) -> str:
+def _outer(told: Mapping[str, Any], noun: str, number: Callable[[float], str]) -> str:
+    client, others = told["client"], sorted(set(told["among"]) - {told["client"]})
+    if not others:
+        return f"When {client} left there was nobody else: its {noun} is {number(told['utility'])}."
+    more = "nothing" if told["margin"] >= 0 else "nothing beyond its error"
+    return (
+        f"{client} gains {more} from anybody who was there when it left ({some(others)}): its {noun} in its coalition "
+        f"is {number(told['utility'])}, and at best {number(told['best'])}."
+    )
+
+
+def _witness(told: Mapping[str, Any], number: Callable[[float], str]) -> str:
     members = some(told["members"])
     if told["axiom"] == "inner":
         return f"{members} can leave {'its' if len(told['members']) == 1 else 'their'} coalition without loss."

@@ -124,6 +124,11 @@ class Story:
         """The clients, in order."""
         return tuple(member.name for member in self.members)
 
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """The clients that stay alone."""
+        return tuple(members[0] for members in self.coalitions if len(members) == 1)
+
 
 def steps_of(told: Mapping[str, Any], lines: list[list[str]]) -> tuple[Step, ...]:
     """Return the peels of what `Equilibrium.to_dict` tells.

@@ -59,7 +59,7 @@ class OnFront:
         return Points.joined(parts)
 
     def together(self) -> Points:
-        """Return the point of all clients with equal weights, N times, with the penalty by which all rows lose least."""
+        """Return the point of all clients with equal weights, N times, with the penalty by which rows lose least."""
         count = self.clients
         weights, everybody = np.full((count, count), 1 / count), np.arange(count)
         low, high = (float(np.max(bound)) for bound in self.front.trials(everybody).bounds)

@@ -1,0 +1,91 @@
+"""Whatever clients, columns and classes are called, it is text; and a page needs nothing but itself."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from comity.own import Own
+from comity.report import render, render_own, story_of, story_of_document, story_of_own
+from reports import HOSTILE, game_document, graph_document, result_of
+
+HARMLESS = ("client 0", "client 1", "client 2", "client 3")
+
+
+class Structure(HTMLParser):
+    """The elements of a page, each with the names of its attributes; and its texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, ...]] = []
+        self.texts: list[str] = []
+        self.values: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self.elements.append((tag, *(name for name, _ in attributes)))
+        self.values += [value or "" for _, value in attributes]
+
+    def handle_data(self, data) -> None:
+        self.texts.append(data)
+
+
+def kinds(page: str) -> set[tuple[str, ...]]:
+    """Return what kinds of elements there are: decisions differ with the names, which draw the folds."""
+    return set(Structure(page).elements)
+
+
+def pages(names: tuple[str, ...], target: str = "effect", column: str = "dose") -> dict[str, str]:
+    result = result_of(names, target, column)
+    return {
+        "result": render(story_of(result)),
+        "own": render_own(story_of_own(Own.of(result, names[0]))),
+        "game": render(story_of_document(game_document(names, 3))),
+        "graph": render(story_of_document(graph_document({name: [names[0]] for name in names}))),
+    }
+
+
+@pytest.mark.parametrize("kind", ["result", "own", "game", "graph"])
+def test_names_are_text(kind: str) -> None:
+    harmless = set.union(*map(kinds, pages(HARMLESS).values()))
+    hostile = pages(HOSTILE, "<i>effect</i>", "<b>dose</b>")[kind]
+    assert kinds(hostile) <= harmless
+    assert hostile.count("<script") == (0 if kind == "own" else 2)
+    texts = " ".join(Structure(hostile).texts)
+    for name in HOSTILE:
+        assert name in texts
+
+
+@pytest.mark.parametrize("kind", ["result", "own", "game", "graph"])
+def test_nothing_is_asked_of_the_network(kind: str) -> None:
+    page = pages(HARMLESS)[kind]
+    assert not re.search(r"""(src|href)\s*=\s*["'](?!#)""", page)
+    assert not re.search(r"@import|url\(", page)
+    assert "Content-Security-Policy" in page
+
+
+def test_ten_clients_are_half_a_megabyte_at_most_and_the_same_again() -> None:
+    result = result_of(tuple(f"hospital {number}" for number in range(10)))
+    page = render(story_of(result))
+    assert len(page.encode()) < 500_000
+    assert render(story_of(result)) == page
+
+
+def test_every_client_and_every_figure_is_in_the_text() -> None:
+    result = result_of(HARMLESS)
+    story = story_of(result)
+    text = " ".join(Structure(render(story)).texts)
+    for member in story.members:
+        assert member.advice in text
+        for dot in member.dots:
+            assert dot.text in text
+    for sentence in story.answer:
+        assert sentence in text
+
+
+def test_many_clients_are_shown_as_a_matrix_first() -> None:
+    many = render(story_of_document(game_document([f"c{number}" for number in range(70)], 5)))
+    few = render(story_of_document(game_document([f"c{number}" for number in range(7)], 5)))
+    assert 'id="as-matrix" aria-pressed="true"' in many
+    assert 'id="as-graph" aria-pressed="true"' in few

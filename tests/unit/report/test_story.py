@@ -1,0 +1,83 @@
+"""What a report says is what the result holds."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+
+import comity
+from comity.narration import tell_peels
+from comity.report import story_of, story_of_document
+from comity.report.story import steps_of
+from reports import game_document, graph_document, result_of
+from strategies import graphs
+
+NAMES = ("North", "South", "East", "West", "Centre", "Coast")
+
+
+@settings(max_examples=200)
+@given(graphs())
+def test_steps_are_the_peels(graph: comity.BenefitGraph) -> None:
+    found = comity.find_equilibrium(graph)
+    told = found.to_dict()
+    steps = steps_of(told, tell_peels(told))
+    for step, peel in zip(steps, found.peels, strict=True):
+        assert step.remaining == peel.remaining
+        assert set(step.edges) == set(peel.graph.edges())
+        assert {frozenset(told["coalitions"][number]["members"]) for number in step.left} == set(peel.stable)
+        assert len(step.left) == len(peel.stable)
+
+
+def test_of_a_result_every_client_is_told_with_its_figures() -> None:
+    result = result_of(NAMES)
+    story = story_of(result)
+    assert story.names == result.clients
+    assert {frozenset(members) for members in story.coalitions} == set(result.coalitions)
+    for member in story.members:
+        standing = result.utilities[member.name]
+        figures = (standing.alone, standing.coalition, standing.best, standing.together)
+        for dot, figure in zip(member.dots, figures, strict=True):
+            assert dot.value == figure.value or math.isnan(figure.value)
+        assert set(member.wants) == {giver for giver, taker in result.graph.edges() if taker == member.name}
+        assert set(member.wanted_by) == {taker for giver, taker in result.graph.edges() if giver == member.name}
+        assert {partner.name for partner in member.partners} in (set(), set(result.weights_of(member.name)))
+        assert member.name in story.coalitions[member.coalition - 1]
+    assert dict(story.contributions) == {(each.giver, each.receiver): each.value for each in result.contributions}
+    assert story.proof is not None
+    assert len(story.proof.outer) == len(result.certificate.outer)
+    assert len(story.proof.inner) == len(result.certificate.inner)
+
+
+def test_the_answer_names_everybody_and_says_how_sure_it_is() -> None:
+    result = result_of(NAMES)
+    answer = " ".join(story_of(result).answer)
+    assert all(name in answer for name in NAMES)
+    assert result.certificate.verdict.value in answer
+    assert "was not tested" in answer
+    sure = result_of(NAMES[:3], resamples=4)
+    assert "of 4 resamples" in " ".join(story_of(sure).answer)
+
+
+def test_of_a_game_and_of_a_graph() -> None:
+    game = story_of_document(game_document(NAMES, 3))
+    assert [dot.model for dot in game.members[0].dots] == ["alone", "in the coalition", "at best"]
+    assert game.proof is not None
+    assert game.proof.verdict == "proved"
+    assert game.contributions
+    graph = story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))
+    assert graph.proof is None
+    assert not graph.contributions
+    assert graph.members[2].unmet == ("c wanted a, who does without it",)
+    assert graph.unmet == (("a", "c"),)
+
+
+@pytest.mark.parametrize("broken", [{}, {"clients": ["a"]}, {"kind": "graph", "clients": 3}, [], None, "text"])
+def test_what_is_no_equilibrium_is_refused(broken) -> None:
+    with pytest.raises(comity.FormatError, match="does not go together"):
+        story_of_document(broken)
+
+
+def test_the_command_repeats_the_study() -> None:
+    story = story_of(result_of(NAMES))
+    command = dict(story.done)["To repeat it"]
+    assert command == "comity solve TABLE --target effect --folds 2 --repeats 1 --judges 2"

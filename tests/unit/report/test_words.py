@@ -1,0 +1,67 @@
+"""Sentences say what figures do: a gain beyond chance, one that may be chance, a loss, nothing."""
+
+import math
+
+import pytest
+
+from comity.figures import Figure, Standing
+from comity.report.words import Scale, should_join, who_gains, who_trains, why_alone
+
+NOTHING = Figure(math.nan, math.nan)
+
+
+def standing(alone: float, coalition: float, error: float, best: float | None = None) -> Standing:
+    gain = Figure(coalition - alone, error)
+    last = coalition if best is None else best
+    return Standing(
+        rows=100,
+        alone=Figure(alone, 0.02),
+        coalition=Figure(coalition, 0.02),
+        best=Figure(last, 0.02),
+        together=NOTHING,
+        gain=gain,
+        gain_at_best=Figure(last - alone, error),
+        gain_together=NOTHING,
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "coalition", "error", "begins"),
+    [
+        ("auc", 0.8, 0.01, "Yes: train with B."),
+        ("auc", 0.8, 0.2, "Probably: train with B."),
+        ("auc", 0.6, 0.01, "Doubtful:"),
+        ("rmse", 0.6, 0.01, "Yes: train with B."),
+        ("rmse", 0.8, 0.01, "Doubtful:"),
+        ("rmse", math.nan, math.nan, "By its losses, yes: train with B."),
+    ],
+)
+def test_advice_follows_the_figures(metric: str, coalition: float, error: float, begins: str) -> None:
+    told = standing(0.7, coalition, error)
+    assert should_join("A", told, ["B"], [], Scale(metric, 2)).startswith(begins)
+
+
+def test_advice_to_those_who_stay_alone() -> None:
+    told, scale = standing(0.7, 0.7, 0.01, best=0.9), Scale("auc", 2)
+    assert should_join("A", told, [], [], scale).startswith("No need: nobody makes the model of A better")
+    wished = should_join("A", told, [], ["B", "C"], scale)
+    assert wished.startswith("Not as things are: A would gain from B and C, who do as well without it")
+    assert "AUC would be 0.90 instead of 0.70" in wished
+
+
+def test_who_gains_is_parted_by_chance() -> None:
+    told = {"A": standing(0.7, 0.8, 0.01), "B": standing(0.7, 0.8, 0.2), "C": standing(0.7, 0.6, 0.01)}
+    lines = who_gains(told, ["A", "B", "C"], Scale("auc", 2))
+    assert lines[0] == "A gains beyond chance, AUC 0.70 → 0.80."
+    assert lines[1].startswith("For B, ")
+    assert lines[2].startswith("C would do worse")
+
+
+def test_who_trains_with_whom() -> None:
+    assert who_trains([["a"], ["b"]]) == ["Everybody trains alone."]
+    assert who_trains([["a"]]) == ["a trains alone."]
+    assert who_trains([["a", "b"], ["c"], ["d"]]) == ["a and b train together.", "c and d train alone."]
+    assert why_alone(["c", "d"], {"d": ["a"]}) == [
+        "Nobody makes the model of c better by more than chance.",
+        "d would gain from a, who does without it.",
+    ]
