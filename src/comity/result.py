@@ -97,7 +97,7 @@ class Result:
         """Predict new rows: a frame with a row for each, in order, with client, prediction and, for classes, p_<class>.
 
         `rows` need the column that says whose each is. `model` is the client's in its ``coalition``, at ``best`` or
-        ``alone``.
+        ``alone``, or ``together`` the one for all.
         """
         from comity.predictions import predict
 

@@ -23,7 +23,7 @@ def test_the_whole_way(comity: Run, tmp_path: Path, target: str, make: Callable[
     for out in ("run", "again"):
         done = comity(*SOLVE, "--target", target, "--out", out)
         assert done.returncode == 0, done.stderr
-        assert f"Written to {out}: result.json, models.safetensors" in done.stdout
+        assert f"Written to {out}: result.json, models.safetensors, report.html" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "run", "again"}, "no training is left behind"
     for file in ("result.json", "models.safetensors"):
         assert (tmp_path / "run" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()

@@ -59,14 +59,14 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
         "of 3 resamples.",
         "proved: nobody gains significantly by leaving",
         "3 rounds of questions",
-        "Written to run: result.json, models.npz",
+        "Written to run: result.json, models.npz, report.html",
     ):
         assert words in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["1", "1", "North,", "South"] in lines
     assert ["West", "1.00", "nobody:", "it", "trains", "alone"] in lines
     shown = comity("show", "run")
-    assert shown.stdout == done.stdout.replace("\nWritten to run: result.json, models.npz\n", "")
+    assert shown.stdout == done.stdout.replace("\nWritten to run: result.json, models.npz, report.html\n", "")
     document = json.loads(comity(*SOLVE, "--target", "effect", "--resamples", "3", "--json").stdout)
     assert document == json.loads(comity("show", "run", "--json").stdout)
     kept = json.loads((tmp_path / "run" / "result.json").read_text())

@@ -114,3 +114,36 @@ def test_more_than_two_classes() -> None:
     assert list(told.columns) == ["client", "prediction", "p_no", "p_partly", "p_yes"]
     np.testing.assert_allclose(told.filter(like="p_").sum(axis=1), 1)
     assert (told["prediction"] == frame["cured"]).mean() > 0.5
+
+
+def pooled(classes: bool) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Return rows of three clients of different sizes, all inputs with an intercept, and the target as numbers."""
+    rng = np.random.default_rng(5)
+    inputs = rng.normal(size=(150, 3))
+    target = inputs @ np.array([1.0, -0.5, 0.25]) + rng.normal(size=150)
+    frame = pd.DataFrame(inputs, columns=["a", "b", "c"]).assign(site=np.repeat(["x", "y", "z"], [30, 50, 70]))
+    frame["y"] = np.where(target > 0, "yes", "no") if classes else target
+    return frame, np.column_stack([inputs, np.ones(150)]), (target > 0).astype(float) if classes else target
+
+
+def test_one_model_for_all_is_that_of_all_rows() -> None:
+    frame, inputs, target = pooled(classes=False)
+    result = comity.solve(frame, client="site", target="y", penalty=1e-9, folds=2, repeats=1, judges=2)
+    expected = inputs @ np.linalg.lstsq(inputs, target, rcond=None)[0]
+    np.testing.assert_allclose(result.predict(frame, model="together")["prediction"], expected, atol=1e-6)
+
+
+def test_one_model_for_all_of_classes_is_that_of_all_rows() -> None:
+    frame, inputs, target = pooled(classes=True)
+    result = comity.solve(frame, client="site", target="y", penalty=1e-9, folds=2, repeats=1, judges=2)
+    probability = result.predict(frame, model="together")["p_yes"].to_numpy()
+    np.testing.assert_allclose(inputs.T @ (probability - target), 0.0, atol=1e-4)
+
+
+def test_one_model_for_all_chooses_its_penalty_by_all_rows() -> None:
+    frame, _, _ = pooled(classes=False)
+    result = comity.solve(frame, client="site", target="y", folds=2, repeats=1, judges=2)
+    assert len(set(result.penalties["together"].tolist())) == 1
+    assert np.allclose(result.models["together"], result.models["together"][0])
+    standing = result.utilities["x"]
+    assert standing.together.value == pytest.approx(standing.alone.value + standing.gain_together.value)

@@ -19,10 +19,10 @@ Examples:
 @click.option("--out", required=True, metavar="FILE", help="Where to write, as CSV; - is standard output.")
 @click.option(
     "--model",
-    type=click.Choice(["coalition", "best", "alone"]),
+    type=click.Choice(["coalition", "best", "alone", "together"]),
     default="coalition",
     show_default=True,
-    help="Each client's model in its coalition, at best (everybody willing), or alone.",
+    help="Each client's model in its coalition, at best (everybody willing) or alone; or together, the same for all.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE if there is one.")
 def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
@@ -57,7 +57,7 @@ def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
         click.echo(text.encode(), nl=False)
     else:
         write_text(out, text)
-        click.echo(f"Written to {out}: {len(frame):,} predictions, by each client's model {_named(model)}.")
+        click.echo(f"Written to {out}: {len(frame):,} predictions, by {_named(model)}.")
     return 0
 
 
@@ -79,4 +79,5 @@ def _check_out(out: str, table: str, force: bool) -> None:
 
 
 def _named(model: str) -> str:
-    return {"coalition": "in its coalition", "best": "at best", "alone": "alone"}[model]
+    own = {"coalition": "in its coalition", "best": "at best", "alone": "alone"}
+    return f"each client's model {own[model]}" if model in own else "the one model for all"

@@ -69,7 +69,8 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     """Find out who should train with whom, and train their models.
 
     SOURCE is a table (.csv, .tsv, .parquet) in which the column --client says whose each row is, or a directory with
-    a table for each client. Every client gets a model of its own: trained alone, in its coalition, and at best.
+    a table for each client. Every client gets a model of its own: trained alone, in its coalition, and at best; and
+    for comparison there is one for all. With --out, a report for people is written beside the result.
 
     A TOML file may hold the same settings under the same names (exclude = ["a", "b"]), and source and out, relative
     to itself. What is given here overrules it.
