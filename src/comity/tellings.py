@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from comity.metrics import METRICS
-from comity.writing import bytes_of, change, count, decimals_for, interval, join, percent, share_of
+from comity.writing import HARDLY, bytes_of, change, count, decimals_for, interval, join, percent, share_of
 
 if TYPE_CHECKING:
     from comity.peels import UnmetWish
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show the first few
 _FEW = 10
-_HARDLY = 0.005  # of a weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def _weights(result: Result) -> Section:
 
 def _selfless(result: Result) -> Iterator[str]:
     """Say of clients whose own rows have no weight in their models what that means."""
-    none = [client for client in result.clients if result.weights_of(client).get(client, 0.0) < _HARDLY]
+    none = [client for client in result.clients if result.weights_of(client).get(client, 0.0) < HARDLY]
     if none:
         own = "its own model" if len(none) == 1 else "their own models"
         yield f"The rows of {join(none)} have no weight in {own}: with those of others alone, losses were least."

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from comity.figures import Figure
 
 _MOST_PLACES = 6
-_HARDLY = 0.005  # of a weight
+HARDLY = 0.005  # of a weight: less is written as next to nothing
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -36,7 +36,7 @@ def share_of(weight: float) -> str:
     >>> share_of(0.25), share_of(1e-6), share_of(0.0)
     ('0.25', '<0.01', '0.00')
     """
-    return "<0.01" if 0 < weight < _HARDLY else f"{weight:.2f}"
+    return "<0.01" if 0 < weight < HARDLY else f"{weight:.2f}"
 
 
 def decimals_for(errors: Sequence[float]) -> int:

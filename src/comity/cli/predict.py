@@ -28,25 +28,30 @@ Examples:
 def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
     """Predict every row of TABLE with its client's model.
 
-    RUN is a directory that comity solve wrote. TABLE (.csv, .tsv, .parquet) has the columns that the models were
-    trained with and the one that says whose each row is. The file has a row for each, in order: client, prediction and,
-    for classes, the probability of each class c as p_c.
+    RUN is a directory that comity solve wrote, or what a site of a federation received. TABLE (.csv, .tsv, .parquet)
+    has the columns that the models were trained with and the one that says whose each row is; a site's own needs none.
+    The file has a row for each, in order: client, prediction and, for classes, the probability of each class c as p_c.
 
     Exit status: 0 done, 2 bad input.
     """
     from comity.cli.printing import warn
     from comity.errors import FormatError, InputError
     from comity.files import write_text
+    from comity.own import Own
     from comity.predictions import predict as predicted
     from comity.result import Result
     from comity.schema import CategoryColumn
+    from comity.sealed import read_document
     from comity.tables import read_rows
 
     if out != "-":
         _check_out(out, table, force)
-    result = Result.load(run)
+    result: Result | Own = Own.load(run) if "own" in read_document(run) else Result.load(run)
     texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
-    rows = read_rows(table, result.study.client or "client", texts)
+    column = result.study.client or "client"
+    rows = read_rows(table, column, texts)
+    if isinstance(result, Own) and column not in rows.columns:
+        rows = rows.assign(**{column: result.client})
     try:
         frame, notes = predicted(result, rows, model)
     except InputError as error:

@@ -27,8 +27,9 @@ from comity.flower.secure import Terms
 from comity.journal import Journal
 from comity.own import Own
 from comity.questions import Packed
+from comity.report import write_report
 from comity.result import Result
-from comity.sealed import FILES, MARKER
+from comity.sealed import FILES, MARKER, REPORT
 from comity.solving import Opened, run
 from comity.study import PATHS, Study, read_study
 
@@ -122,12 +123,13 @@ def _learned(federation: OverFlower, job: Job, tell: Tell, say: Say) -> tuple[Ov
                 say(notes[-1])
             federation = federation.without(gone.reasons)
     result.save(job.out)
+    write_report(result, job.out / REPORT)
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
     mean = sum(federation.seconds) / max(len(federation.seconds), 1)
     say(f"{rounds} rounds, {mean:.2f} s each; {sent:,} bytes sent, {received:,} received")
     formed = "; ".join("{" + ", ".join(result.equilibrium.members(n)) + "}" for n in range(len(result.coalitions)))
     say(f"coalitions: {formed}, {result.certificate.verdict}")
-    say(f"written to {job.out}; comity show {job.out} tells all")
+    say(f"written to {job.out}; {REPORT} in it tells all")
     return federation, result
 
 

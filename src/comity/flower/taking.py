@@ -34,5 +34,5 @@ def take(directory: Path, told: Mapping[str, Any], arrays: Mapping[str, NDArray[
         raise InputError(f"this is what {own.client!r} got")
     place = directory / job
     own.save(place, force=True)
-    write_own_page(own, directory / f"{job}.html")
+    write_own_page(own, directory / f"{job}.html", job)
     return place

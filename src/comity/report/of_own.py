@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from comity.own import Own
 from comity.report.of_result import dots_of
 from comity.report.story import Member, Partner
-from comity.report.words import Scale, name_of, should_join
+from comity.report.words import Scale, name_of, should_join, some
 from comity.writing import count, decimals_for, share_of
 
 
@@ -26,8 +27,8 @@ class OwnStory:
     done: tuple[tuple[str, str], ...]
 
 
-def story_of_own(own: Own) -> OwnStory:
-    """Return what the page of a client says."""
+def story_of_own(own: Own, saved: str = "", job: str = "") -> OwnStory:
+    """Return what the page of a client says; `saved` says when it got it, and `job` in which job."""
     scale = Scale.of(own.metric, {own.client: own.standing})
     weights = own.weights["coalition"]
     places = max(2, decimals_for(list(own.brought.values())))
@@ -57,10 +58,21 @@ def story_of_own(own: Own) -> OwnStory:
             (name, "unknown" if math.isnan(each.gain.value) else scale.change(each.gain))
             for name, each in own.others.items()
         ),
-        done=(
-            ("Data", count(own.standing.rows, "row")),
-            ("Target", own.schema.target.name),
-            ("Inputs", f"{count(len(own.schema.features), 'column')} after encoding"),
-            ("Seed", str(own.study.seed)),
-        ),
+        done=tuple(_done(own, saved, job)),
     )
+
+
+def _done(own: Own, saved: str, job: str) -> Iterator[tuple[str, str]]:
+    """Yield what was done, by name."""
+    from comity import __version__
+
+    target = own.schema.target
+    yield "Data", count(own.standing.rows, "row")
+    yield "Target", target.name + (f", classes {some(target.classes)}" if target.classes else ", a number")
+    yield "Inputs", f"{count(len(own.schema.features), 'column')} after encoding"
+    yield "Seed", str(own.study.seed)
+    yield "Version", f"comity {__version__}"
+    if saved:
+        yield "Received", saved
+    if job:
+        yield "Job", job

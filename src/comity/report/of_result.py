@@ -86,7 +86,7 @@ def _member(result: Result, client: str, lost: list[str], scale: Scale) -> Membe
         else (),
         rows=standing.rows,
         dots=dots_of(standing, scale),
-        gain=scale.change(standing.gain) if len(weights) > 1 and not math.isnan(standing.gain.value) else "",
+        gain=scale.change(standing.gain) if set(weights) != {client} and not math.isnan(standing.gain.value) else "",
     )
 
 

@@ -27,9 +27,9 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
     write_text(path, render(story_of(result)))
 
 
-def write_own_page(own: Own, path: str | os.PathLike[str]) -> None:
-    """Write the page of what a client got into an HTML file; what was there is replaced."""
-    write_text(path, render_own(story_of_own(own)))
+def write_own_page(own: Own, path: str | os.PathLike[str], job: str = "") -> None:
+    """Write the page of what a client got now, in a job, into an HTML file; what was there is replaced."""
+    write_text(path, render_own(story_of_own(own, _written(datetime.now(UTC)), job)))
 
 
 def page_of(run: str | os.PathLike[str], client: str | None = None) -> str:
@@ -42,7 +42,7 @@ def page_of(run: str | os.PathLike[str], client: str | None = None) -> str:
     if isinstance(opened, Own):
         if client not in (None, opened.client):
             raise InputError(f"{run}: this is what {opened.client!r} got, and says nothing of {client!r}")
-        return render_own(story_of_own(opened))
+        return render_own(story_of_own(opened, saved_at(run)))
     if client is not None:
         raise InputError(f"{run}: a graph or a game has no page for one client; leave --for out")
     return render(opened)
@@ -56,10 +56,10 @@ def open_run(run: str | os.PathLike[str]) -> Result | Own | Story:
     file = place / EQUILIBRIUM
     if not file.is_file():
         raise FormatError(f"{run}: there is neither {MARKER} nor {EQUILIBRIUM} in it; give what comity wrote")
-    document = parse_json(read_text(file))
+    text = read_text(file)
     try:
-        story = story_of_document(document, saved_at(run))
-    except FormatError as error:
+        story = story_of_document(parse_json(text), saved_at(run))
+    except InputError as error:
         raise FormatError(f"{file}: {error}") from None
     if len(story.names) > MOST:
         raise InputError(f"{run}: there are {len(story.names):,} clients, and a report can show {MOST:,}")
@@ -71,5 +71,9 @@ def saved_at(run: str | os.PathLike[str]) -> str:
     for name in (MARKER, EQUILIBRIUM):
         file = Path(run) / name
         if file.is_file():
-            return datetime.fromtimestamp(file.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M UTC")
+            return _written(datetime.fromtimestamp(file.stat().st_mtime, UTC))
     return ""
+
+
+def _written(time: datetime) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC")
