@@ -7,12 +7,13 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts tests format page bench clean
+.PHONY: help demo test lint types contracts site tests format page pictures bench clean
 
 help:
 	@echo "make demo    set up the light core and show what comity does"
 	@echo "make test    set up everything the tests need, then lint, types, import contracts and all tests"
 	@echo "make bench   measure (see docs/benchmarks.md)"
+	@echo "make site    build the documentation into build/site"
 	@echo "make page    write docs/reproduction.md from the results in docs/results"
 	@echo "make format  put the code in its usual form"
 	@echo "make clean   remove what the others made"
@@ -38,7 +39,7 @@ demo: $(VENV)/.core
 	@echo "==> comity demo"
 	@$(BIN)/comity demo
 
-test: lint types contracts tests
+test: lint types contracts site tests
 
 lint: $(VENV)/.dev
 	@echo "==> lint (ruff)"
@@ -53,6 +54,10 @@ contracts: $(VENV)/.dev
 	@echo "==> import contracts (import-linter)"
 	@$(BIN)/lint-imports
 
+site: $(VENV)/.dev
+	@echo "==> documentation (mkdocs)"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 tests: $(VENV)/.dev
 	@echo "==> tests (pytest)"
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
@@ -64,8 +69,11 @@ format: $(VENV)/.dev
 page: $(VENV)/.dev
 	@$(BIN)/python -m comity.experiments.page docs/results docs/reproduction.md
 
+pictures: $(VENV)/.dev
+	@$(BIN)/python docs/pictures/make.py
+
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist

@@ -13,7 +13,7 @@ from comity.experiments.page import page
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(?P<language>\w*) ?(?P<file>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<file>\S+)\")?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
 # Their figures are estimates, whose last digits another machine may round otherwise.
 ESTIMATING = {"solve", "show", "verify"}
