@@ -1,0 +1,44 @@
+"""Five banks that know whose data would help whom: coalitions without a table, a proof from utilities, and figures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from comity import BenefitGraph, Game, certify, find_equilibrium
+from comity.drawing import draw
+
+WISHES = {
+    "Alpha": ["Beta"],
+    "Beta": ["Alpha", "Gamma"],
+    "Gamma": ["Alpha"],
+    "Delta": ["Gamma"],
+    "Epsilon": ["Delta"],
+}
+
+
+def main(out: Path) -> None:
+    """Find the coalitions, draw them, and put another partition to the test."""
+    graph = BenefitGraph(WISHES)
+    found = find_equilibrium(graph)
+    for number, peel in enumerate(found.peels, start=1):
+        left = "; ".join(", ".join(sorted(coalition)) for coalition in peel.stable)
+        print(f"peel {number}: {left}")
+    for wish in found.unmet:
+        print(wish)
+    for path in draw(graph, out, equilibrium=found):
+        print(f"drawn: {path}")
+    game = Game(
+        [
+            ("Alpha", ["Alpha"], 0.71),
+            ("Alpha", ["Alpha", "Beta"], 0.80),
+            ("Beta", ["Beta"], 0.69),
+            ("Beta", ["Alpha", "Beta"], 0.78),
+        ]
+    )
+    print(certify([["Alpha", "Beta"]], game))
+    print(certify([["Alpha"], ["Beta"]], game))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))

@@ -1,0 +1,60 @@
+"""Every example runs, and says what it should."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import comity
+from simulation import flower_at_home
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(example: str, out: Path, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / example, out],
+        cwd=out.parent,
+        env=environment or os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("example", ["table.py", "images.py"])
+def test_examples_that_solve(example: str, tmp_path: Path) -> None:
+    told = run(example, tmp_path / "out")
+    assert "all together" in told
+    assert (tmp_path / "out" / "report.html").exists()
+    assert comity.verify(tmp_path / "out").certificate.proved
+
+
+def test_images_are_parted_by_the_names_of_their_classes(tmp_path: Path) -> None:
+    run("images.py", tmp_path / "out")
+    coalitions = comity.Result.load(tmp_path / "out").coalitions
+    assert all(coalition <= set("AB") or coalition <= set("CD") for coalition in coalitions)
+    assert any(len(coalition) == 2 for coalition in coalitions)
+
+
+def test_the_graph(tmp_path: Path) -> None:
+    told = run("graph.py", tmp_path / "out")
+    assert "peel 1: Alpha, Beta, Gamma" in told
+    assert "Delta wanted Gamma" in told
+    assert "proved: nobody gains by leaving" in told
+    assert "refuted: {Alpha, Beta} would all gain" in told
+    assert (tmp_path / "out" / "equilibrium.svg").exists()
+
+
+def test_the_federation(tmp_path: Path) -> None:
+    with flower_at_home(tmp_path / "flower") as environment:
+        told = run("federation/simulate.py", tmp_path / "out", environment)
+    assert '"question": "moments"' in told
+    found = comity.Result.load(tmp_path / "out" / "result")
+    assert frozenset({"coast"}) in found.coalitions
+    assert (tmp_path / "out" / "result" / "report.html").exists()
