@@ -51,7 +51,9 @@ def reproduce(
     from comity.datasets.fetch import fetch
     from comity.experiments.experiment import Experiment
     from comity.experiments.figures import FIGURES, draw_figures
+    from comity.experiments.reports import REPORTS, write_reports
     from comity.experiments.reproducing import TABLE, TABLE_JSON, reproduce
+    from comity.writing import count
 
     chosen = None if methods is None else tuple(each.strip() for each in methods.split(","))
     experiment = Experiment.load(name, quick=quick).with_choices(chosen, seeds)
@@ -63,12 +65,15 @@ def reproduce(
             fetch(name, data, stages)
         found = reproduce(experiment, data, place, stages)
         drawn = draw_figures(found.cells, place, stages) if figures else ()
+    reported = write_reports(found.cells, place, experiment.title, experiment.metric)
     screen = Screen()
     screen.heading(experiment.title + (" (a quick look)" if quick else ""))
     screen.table(found.heads, found.rows(), right=found.heads[1:])
     for note in found.remarks():
         screen.say(f"\n{note}")
     click.echo(f"\nWritten to {place}: {TABLE}, {TABLE_JSON}, and a file for each method and seed")
+    if reported:
+        click.echo(f"{count(len(reported), 'report')} in {place}/{REPORTS}")
     if figures:
         click.echo(f"{len(drawn)} figures in {place}/{FIGURES}" if drawn else "No method found coalitions to draw")
     return 0

@@ -21,15 +21,23 @@ def draw_figures(cells: Sequence[Cell], out: str | Path, tell: Tell) -> tuple[Pa
 
     These are in a directory of their own in `out`, named by method and seed, and by the side of a table with two.
     """
-    decisions = [cell for cell in cells if not cell.method.startswith(("spo", "alone"))]  # these have those of ce
-    told = [(cell, side) for cell in decisions for side in _sides(cell)]
+    told = decisions(cells)
     made: list[Path] = []
-    for number, (cell, side) in enumerate(told):
-        name = "-".join(filter(None, [side, cell.method, str(cell.seed)]))
+    for number, (cell, side, name) in enumerate(told):
         tell(f"figures ({name})", number, len(told))
         graph, equilibrium = decided(cell, side)
         made += draw(graph, Path(out) / FIGURES, name=name, equilibrium=equilibrium)
     return tuple(made)
+
+
+def decisions(cells: Sequence[Cell]) -> list[tuple[Cell, str, str]]:
+    """Return what tells of coalitions: a cell, the side of its table, and a name by side, method and seed."""
+    told = [cell for cell in cells if not cell.method.startswith(("spo", "alone"))]  # these have those of ce
+    return [
+        (cell, side, "-".join(filter(None, [side, cell.method, str(cell.seed)])))
+        for cell in told
+        for side in _sides(cell)
+    ]
 
 
 def decided(cell: Cell, side: str = "") -> tuple[BenefitGraph, Equilibrium | list[Coalition]]:
