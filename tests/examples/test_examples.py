@@ -1,11 +1,15 @@
 """Every example runs, and says what it should."""
 
 import os
+import re
 import subprocess
 import sys
+from copy import deepcopy
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import comity
 from simulation import flower_at_home
@@ -58,3 +62,20 @@ def test_the_federation(tmp_path: Path) -> None:
     found = comity.Result.load(tmp_path / "out" / "result")
     assert frozenset({"coast"}) in found.coalitions
     assert (tmp_path / "out" / "result" / "report.html").exists()
+
+
+def test_the_tour_was_executed_and_runs(tmp_path: Path) -> None:
+    """What it shows is what comes out now, but for digits, which another machine may round otherwise."""
+    shown = nbformat.read(EXAMPLES / "tour.ipynb", as_version=4)
+    now = deepcopy(shown)
+    NotebookClient(now, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert told_in(shown) == told_in(now)
+    assert any("City" in told for told in told_in(shown))
+    assert any("was changed" in told for told in told_in(shown))
+
+
+def told_in(notebook: nbformat.NotebookNode) -> list[str]:
+    """Return what the cells of a notebook printed and showed as text, without digits."""
+    outputs = [each for cell in notebook.cells if cell.cell_type == "code" for each in cell.outputs]
+    told = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in outputs]
+    return [re.sub(r"[\d.]+", "#", each) for each in told if "object" not in each]

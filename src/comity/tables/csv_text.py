@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+import numpy as np
 import pandas as pd
 
 from comity.core import shown
@@ -20,6 +21,7 @@ from comity.errors import FormatError
 from comity.tables.columns import Column, Values
 
 _DELIMITERS = ",;\t"
+_WITH_COMMA, _WHOLE = r"\s*[+-]?\d+,\d+\s*", r"\s*[+-]?\d+\s*"
 _CELLS = 200_000  # a part has about as many values as this, whether the table is narrow or wide
 
 
@@ -33,14 +35,15 @@ class CsvTable:
 
     @classmethod
     def open(cls, path: Path) -> CsvTable:
-        """Read the first line of a file; a comma separates columns or, if it has none, a semicolon or a tab."""
-        for delimiter in _DELIMITERS:
-            header, first = _first_rows(path, delimiter)
-            if len(header) > 1:
-                break
-        else:
-            delimiter = _DELIMITERS[0]
-            header, first = _first_rows(path, delimiter)
+        """Read the first line of a file; what separates columns makes most of them, as many in the next line."""
+        found = {delimiter: _first_rows(path, delimiter) for delimiter in _DELIMITERS}
+
+        def fits(delimiter: str) -> tuple[bool, int]:
+            header, first = found[delimiter]
+            return 1 < len(header) == len(first), len(header)
+
+        delimiter = max(_DELIMITERS, key=fits)  # the first of them, if it makes no difference
+        header, first = found[delimiter]
         if not header:
             raise FormatError(f"{path}: there is nothing in it; the first line should name the columns")
         if not first:
@@ -69,7 +72,10 @@ class CsvTable:
             for part in self.parts(dtype=object, usecols=torn):
                 for name in torn:
                     columns[name].add(part[name])
-        return {name: columns[name].finish() for name in keep}
+        values = {name: columns[name].finish() for name in keep}
+        if self.delimiter != ",":
+            values |= {name: _with_points(values[name]) for name in keep if name not in as_text}
+        return values
 
     def parts(self, **options: Any) -> Iterator[pd.DataFrame]:
         """Return the rows part by part, as `pandas.read_csv` has them with these options; short ones are not told."""
@@ -93,6 +99,21 @@ class CsvTable:
             for row in reader:
                 if len(row) < len(self.names) and "".join(row).strip():
                     raise _ragged(self.path, str(reader.line_num), len(row), len(self.names))
+
+
+def _with_points(values: Values) -> Values:
+    """Return a column of numbers with decimal commas as numbers, any other as it is.
+
+    >>> _with_points(pd.Categorical(["1,5", "-2", None])).tolist(), _with_points(pd.Categorical(["1,5", "a"])).tolist()
+    ([1.5, -2.0, nan], ['1,5', 'a'])
+    """
+    if not isinstance(values, pd.Categorical):
+        return values
+    texts = values.categories.astype(str).str
+    if not texts.fullmatch(_WITH_COMMA).any() or not texts.fullmatch(f"{_WITH_COMMA}|{_WHOLE}").all():
+        return values
+    numbers = [float(text.replace(",", ".")) for text in values.categories]
+    return np.array([*numbers, np.nan])[values.codes]  # a missing value is -1, the last of them
 
 
 def _first_rows(path: Path, delimiter: str) -> tuple[list[str], list[str]]:

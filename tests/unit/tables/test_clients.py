@@ -206,6 +206,30 @@ def test_a_bad_file_gets_one_message_that_begins_with_its_name(
             read_rows(path)
 
 
+FRENCH = "\ufeffhôpital;âge du patient;dose, mg;durée\r\nB;61;1,5;3\r\nA;48,5;-2;4,25\r\nB;;0,5;1\r\n"
+
+
+def test_a_file_of_a_french_spreadsheet_is_read_as_it_is_meant(tmp_path: Path) -> None:
+    """It has a byte order mark, semicolons, decimal commas and Windows' line ends."""
+    path = written(tmp_path, "table.csv", FRENCH)
+    second, first = read_clients(path, client="hôpital")
+    assert plain(first.rows) == {"âge du patient": [48.5], "dose, mg": [-2.0], "durée": [4.25]}
+    assert plain(second.rows) == {"âge du patient": [61.0, None], "dose, mg": [1.5, 0.5], "durée": [3.0, 1.0]}
+    assert plain(read_rows(path, "hôpital"))["durée"] == [3.0, 4.25, 1.0]
+    assert plain(read_rows(path, "hôpital", ["durée"]))["durée"] == ["3", "4,25", "1"], "as it is written"
+
+
+@pytest.mark.parametrize("value", ["1.5", "x", "1,5,2", "1.234,5"])
+def test_a_comma_is_not_taken_for_a_point_where_values_say_otherwise(tmp_path: Path, value: str) -> None:
+    path = written(tmp_path, "table.csv", f"site;dose\nA;1,5\nB;{value}\n")
+    assert plain(read_rows(path))["dose"] == ["1,5", value]
+
+
+def test_a_comma_between_columns_is_never_a_decimal_one(tmp_path: Path) -> None:
+    path = written(tmp_path, "table.csv", 'site,dose\nA,"1,500"\nB,"2,500"\n')
+    assert plain(read_rows(path))["dose"] == ["1,500", "2,500"], "which may be thousands"
+
+
 def test_a_bad_byte_far_down_is_found(tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", b"site,x\n" + b"A,1\n" * 300_000 + b"B,\xff\n")
     with pytest.raises(FormatError, match="line 300002 is not UTF-8"):
