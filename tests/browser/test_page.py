@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import comity
 from comity.report import page_of, render, story_of_document, write_report
@@ -159,7 +159,7 @@ def test_clients_are_reached_by_keyboard(opened) -> None:
     page.keyboard.press("End")
     assert report.step() == "Result"
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#client-2').getBoundingClientRect().top < innerHeight")
+    expect(page.locator("#client-2")).to_be_in_viewport()
 
 
 def test_views_switch_and_the_heat_map_sorts(opened) -> None:
