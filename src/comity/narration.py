@@ -18,7 +18,7 @@ def tell_peels(told: Mapping[str, Any], names: Names = ", ".join) -> list[list[s
     >>> for line in second:
     ...     print(line)
     b lost a
-    → {b} wants nobody who is still there, and stays alone.
+    → b wants nobody who is still there, and stays alone.
     """
     lost: list[dict[str, list[str]]] = [{} for _ in range(len(told["peels"]) + 1)]
     for wish in told["unmet"]:
@@ -44,8 +44,8 @@ def _tell(peel: Mapping[str, Any], number: int, lost: Mapping[str, list[str]], n
 
 def _leaving(members: Sequence[str], names: Names) -> str:
     if len(members) == 1:
-        return f"→ {{{names(members)}}} wants nobody who is still there, and stays alone."
+        return f"→ {names(members)} wants nobody who is still there, and stays alone."
     return (
-        f"→ {{{names(members)}}} want each other, directly or in a ring, and nobody else: "
+        f"→ {names(members)} want each other, directly or in a ring, and nobody else: "
         "they are stable and leave together."
     )

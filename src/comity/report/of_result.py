@@ -35,17 +35,14 @@ def story_of(result: Result, written: str = "") -> Story:
     unmet: dict[str, list[str]] = {}
     for wish in result.equilibrium.unmet:
         unmet.setdefault(wish.client, []).append(wish.collaborator)
-    sure, proof = result.confidence, proof_of(result.certificate.to_dict(), losses=True, extra=forgiven(result))
+    sensitivity = _sensitivity(result)
+    proof = proof_of(result.certificate.to_dict(), losses=True, extra=forgiven(result))
+    purpose = "" if result.study.model == "module" else f", to predict {result.schema.target.name}"
     return Story(
-        title=f"Who should train with whom, to predict {result.schema.target.name}",
+        title=f"Who should train with whom{purpose}",
         answer=(
             *who_trains(coalitions),
-            how_sure(
-                proof.verdict,
-                len(proof.outer) + len(proof.inner),
-                None if sure is None else sure.equilibrium,
-                0 if sure is None else sure.resamples,
-            ),
+            how_sure(proof.verdict, len(proof.outer) + len(proof.inner), sensitivity),
             *who_gains(result.utilities, joined, scale),
             *why_alone(alone, unmet),
         ),
@@ -58,7 +55,7 @@ def story_of(result: Result, written: str = "") -> Story:
         axis=f"{name_of(result.metric)} of each client's model, on rows that neither trained it nor chose anything",
         more_is_better=scale.of_metric.more_is_better,
         proof=proof,
-        sensitivity=_sensitivity(result),
+        sensitivity=sensitivity,
         done=tuple(_done(result, written)),
         warnings=result.warnings,
     )
@@ -111,8 +108,12 @@ def _number(result: Result, client: str) -> int:
 
 def _sensitivity(result: Result) -> Sensitivity:
     sure = result.confidence
+    if sure is None and result.study.model != "linear":
+        return Sensitivity(
+            how="With networks that would take a training for each resample; it is there for linear models."
+        )
     if sure is None:
-        return Sensitivity(0)
+        return Sensitivity(how="--resamples 50 does it, in some fifty times the time of the search.")
     edges = sorted(((giver, taker, share) for (giver, taker), share in sure.edges.items()), key=lambda each: -each[2])
     return Sensitivity(sure.resamples, sure.equilibrium, tuple(edges))
 
@@ -121,17 +122,14 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
     """Return what was done, by name."""
     from comity import __version__
 
-    schema, study, split = result.schema, result.study, result.split
+    study, split = result.study, result.split
     rows = sum(standing.rows for standing in result.utilities.values())
-    target = schema.target
     sent, received = (bytes_of(result.traffic[way]) for way in ("sent", "received"))
     rounds = count(result.traffic["rounds"], "round")
     traffic = f"{rounds} of questions, {sent} to the clients, {received} from them"
     told = [
         ("Data", f"{count(rows, 'row')} of {count(len(result.clients), 'client')}"),
-        ("Target", target.name + (f", classes {some(target.classes)}" if target.classes else ", a number")),
-        ("Inputs", count(len(schema.features), "column") + " after encoding"),
-        ("Left out", some(result.left_out) if result.left_out else "nothing"),
+        *([] if study.model == "module" else _columns(result)),
         ("Model", _model(result)),
         ("Chosen by", _chosen(study, split.folds, split.repeats)),
         (
@@ -148,6 +146,15 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
     if study.model != "module":
         told.append(("To repeat it", _command(study)))
     return told
+
+
+def _columns(result: Result) -> list[tuple[str, str]]:
+    target = result.schema.target
+    return [
+        ("Target", target.name + (f", classes {some(target.classes)}" if target.classes else ", a number")),
+        ("Inputs", count(len(result.schema.features), "column") + " after encoding"),
+        ("Left out", some(result.left_out) if result.left_out else "nothing"),
+    ]
 
 
 def _model(result: Result) -> str:

@@ -15,6 +15,7 @@ from comity.report.axis import Axis
 from comity.report.of_own import OwnStory
 from comity.report.picture import edges_of, looks_of, picture_of
 from comity.report.story import Story
+from comity.writing import decimals_for
 
 MANY = 60  # clients, or
 MANY_ARROWS = 300  # of which all at once can be told apart no more: then the matrix is shown first
@@ -34,6 +35,7 @@ def render(story: Story) -> str:
     for (giver, receiver), value in story.contributions.items():
         given[giver] += value  # type: ignore[assignment]
         received[receiver] += value  # type: ignore[assignment]
+    places = max(2, decimals_for(list(story.contributions.values())))
     return _environment().get_template("report.html").render(
         story=story,
         style=_asset("report.css"),
@@ -49,6 +51,7 @@ def render(story: Story) -> str:
         axis=axis,
         given=given,
         received=received,
+        number=f"{{:.{places}f}}".format,
         most=max(story.contributions.values(), default=0.0),
     )  # fmt: skip
 

@@ -51,7 +51,16 @@ def proof_of(told: Mapping[str, Any], *, losses: bool, extra: Sequence[str] = ()
     if told["verdict"] == "proved":
         held = count(len(outer) + len(inner), "inequality holds", "inequalities hold")
         sentence += f" {held}; each is listed with its margin."
-    return Proof(told["verdict"], sentence, tuple(outer), tuple(inner), tuple(notes))
+    return Proof(told["verdict"], sentence, tuple(outer), tuple(inner), tuple(map(_sentence, notes)))
+
+
+def _sentence(note: str) -> str:
+    """Write a note with a capital and a full stop.
+
+    >>> _sentence("a gain counts")
+    'A gain counts.'
+    """
+    return note[:1].upper() + note[1:].rstrip(".") + "."
 
 
 def _outer(told: Mapping[str, Any], noun: str, number: Callable[[float], str]) -> str:

@@ -89,11 +89,12 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How often the coalitions and each wish were found in resamples of the rows; `resamples` may be 0."""
+    """How often the coalitions and each wish were found in resamples of the rows; if there were none, how to do it."""
 
-    resamples: int
+    resamples: int = 0
     same: float = math.nan
     edges: tuple[tuple[str, str, float], ...] = ()
+    how: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from comity.figures import Figure, Standing
 from comity.metrics import METRICS, Metric
+from comity.report.story import Sensitivity
 from comity.writing import count, decimals_for, join
 
 _MANY = 12
@@ -133,7 +134,7 @@ def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]]) -> list[
     return told
 
 
-def how_sure(verdict: str, inequalities: int, same: float | None, resamples: int) -> str:
+def how_sure(verdict: str, inequalities: int, sensitivity: Sensitivity) -> str:
     """Say how sure the coalitions are."""
     told = {
         "proved": "That nobody gains by leaving is proved, "
@@ -141,9 +142,12 @@ def how_sure(verdict: str, inequalities: int, same: float | None, resamples: int
         "refuted": "The proof failed: some would gain by leaving (see below)",
         "undecided": "Whether nobody gains by leaving could not be decided",
     }[verdict]
-    if same is None:
-        return f"{told}; how much it depends on these very rows was not tested (--resamples 50 does)."
-    return f"{told}; the same coalitions came out of {round(same * resamples)} of {resamples} resamples of the rows."
+    times = sensitivity.resamples
+    if not times:
+        return f"{told}; how much it depends on these very rows was not tested."
+    return (
+        f"{told}; the same coalitions came out of {round(sensitivity.same * times)} of {times} resamples of the rows."
+    )
 
 
 def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: Sequence[str], scale: Scale) -> str:

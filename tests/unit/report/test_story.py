@@ -1,6 +1,7 @@
 """What a report says is what the result holds."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ import comity
 from comity.narration import tell_peels
 from comity.report import story_of, story_of_document
 from comity.report.story import steps_of
+from comity.study import Study
 from reports import game_document, graph_document, result_of
 from strategies import graphs
 
@@ -46,6 +48,19 @@ def test_of_a_result_every_client_is_told_with_its_figures() -> None:
     assert story.proof is not None
     assert len(story.proof.outer) == len(result.certificate.outer)
     assert len(story.proof.inner) == len(result.certificate.inner)
+
+
+def test_what_a_report_advises_can_be_done() -> None:
+    result = result_of(NAMES[:3])
+    linear, perceptron, module = (
+        story_of(replace(result, study=Study("effect", model=model))) for model in ("linear", "mlp", "module")
+    )
+    assert linear.title == perceptron.title == "Who should train with whom, to predict effect"
+    assert module.title == "Who should train with whom", "a module does not say what it predicts"
+    assert "--resamples 50" in linear.sensitivity.how
+    assert "--resamples" not in perceptron.sensitivity.how + module.sensitivity.how, "which networks refuse"
+    assert {"Target", "Inputs"} <= dict(perceptron.done).keys()
+    assert not {"Target", "Inputs", "To repeat it"} & dict(module.done).keys()
 
 
 def test_the_answer_names_everybody_and_says_how_sure_it_is() -> None:
