@@ -19,7 +19,8 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -33,11 +34,18 @@ TAIL = 4000
 MARK = "COMITY_TEST_DEPLOYMENT"  # in the environment of every process, so that they and only they are found
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports of this machine that nobody uses now."""
-    with ExitStack() as stack:
-        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in taken]
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = count(16_000 + 1_000 * _WORKER)  # below those that the system hands out, and others than other workers have
+
+
+def free_ports(number: int) -> list[int]:
+    """Return ports of this machine that nobody uses now, and that nobody gets by chance."""
+    ports: list[int] = []
+    while len(ports) < number:
+        port = next(_PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+    return ports
 
 
 class Deployment:

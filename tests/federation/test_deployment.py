@@ -16,8 +16,8 @@ from deployment import Deployment
 CLIENTS = ("a", "b", "c", "d")
 INPUTS = ["age", "pressure", "weight", *(f"value {place}" for place in range(1, 10))]
 STUDIES = {
-    "ridge": ({"target": "dose_needed", "exclude": ["died"], "judges": 3}, 8),
-    "logistic": ({"target": "died", "exclude": ["dose_needed"], "judges": 3}, 30),
+    "ridge": ({"target": "dose_needed", "exclude": ["died"]}, 8),
+    "logistic": ({"target": "died", "exclude": ["dose_needed"]}, 30),
     "networks": (
         {"target": "dose_needed", "exclude": ["died"], "model": "mlp", "width": 6, "steps": 20, "local_steps": 10},
         30,

@@ -20,11 +20,12 @@ def everybody_at(weights: np.ndarray, penalty: float) -> Decision:
     alone = Points(np.eye(3), np.full(3, np.log(penalty)), np.zeros(3))
     names = ["c0", "c1", "c2"]
     sets = np.ones((3, 3), np.bool_)
-    return Decision(find_equilibrium(dict.fromkeys(names, names)), alone, at, at, sets, sets, np.zeros(3), 0.0, ())
+    points = {"alone": alone, "coalition": at, "best": at, "together": at}
+    return Decision(find_equilibrium(dict.fromkeys(names, names)), points, sets, sets, np.zeros(3), 0.0, ())
 
 
 def fitted(*penalties: float, per_client: bool = False, found: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the penalties (3, N) of models alone, in the coalition and at best, and those that clients ask for."""
+    """Return the penalties (4, N) of models of every kind, and those that clients ask for."""
     federation, schema = labelled(*ROWS.astype(int).tolist(), effect=0.0)  # where there is nothing to learn, much
     split = Split(folds=2, repeats=2, judges=2)
     fit = Classes(federation, schema, split, per_client, np.array(penalties), lambda stage, done, of: None)
@@ -46,10 +47,11 @@ def test_a_shared_model_is_shrunk_as_much_as_the_clients_own_rows_ask_for(per_cl
     for kind in (1, 2):
         np.testing.assert_allclose(given[kind], expected)
         assert given[kind][0] < own[0]
+    np.testing.assert_allclose(given[3], 1e-9)  # one model for all has the penalty that was found for it
 
 
 def test_a_larger_penalty_stays_and_one_that_was_told_is_taken() -> None:
     given, own = fitted(*OWN_PENALTIES, found=100.0)
-    np.testing.assert_allclose(given[1:], [[100.0, own[1], 100.0]] * 2)
+    np.testing.assert_allclose(given[1:], [[100.0, own[1], 100.0]] * 2 + [[100.0] * 3])
     given, _ = fitted(0.25, found=0.25)
     np.testing.assert_allclose(given, 0.25)

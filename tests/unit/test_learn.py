@@ -10,6 +10,7 @@ from comity.descent import Points
 from comity.equilibrium import find_equilibrium
 from comity.errors import InputError, RefusedError
 from comity.federation import InProcess
+from comity.figures import KINDS
 from comity.learn import _share_models, learn
 from comity.study import Study
 
@@ -130,24 +131,24 @@ def decided(**wishes: str) -> Decision:
     wanted = np.array([[j == i or j in wishes.get(i, "") for j in "abcd"] for i in "abcd"])
     sets = np.array([[j in equilibrium.collaborators_of(i) for j in "abcd"] for i in "abcd"])
     nowhere = Points(np.eye(4), np.zeros(4), np.zeros(4))
-    return Decision(equilibrium, nowhere, nowhere, nowhere, sets, wanted, np.zeros(4), 0.0, ())
+    return Decision(equilibrium, dict.fromkeys(KINDS, nowhere), sets, wanted, np.zeros(4), 0.0, ())
 
 
 def test_a_client_has_one_model_where_it_has_one_and_is_judged_where_it_joined() -> None:
     """In the end, a has in {a, b} all it wants, b wants d too, c has nobody of whom it wants, d wants nobody."""
     decisions = [decided(a="b", b="ad", c="a"), decided(a="c", b="d"), decided(a="b", b="a", c="d", d="c")]
     assert decisions[0].equilibrium.coalition_of("a") == {"a", "b"}
-    models = np.arange(3 * 3 * 4 * 2.0).reshape(3, 3, 4, 2)
-    penalties = 1000 + np.arange(3 * 3 * 4.0).reshape(3, 3, 4)
+    models = np.arange(4 * 3 * 4 * 2.0).reshape(4, 3, 4, 2)
+    penalties = 1000 + np.arange(4 * 3 * 4.0).reshape(4, 3, 4)
     old, old_penalties = models.copy(), penalties.copy()
     joined, counted = _share_models(decisions, models, penalties)
-    np.testing.assert_array_equal(joined, [[0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]])
+    np.testing.assert_array_equal(joined, [[0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]])
     # Without the first part, a and b wanted others in vain, and c nobody; without the second, c and d joined.
-    without_first = [[1, 1, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]]
-    without_second = [[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
+    without_first = [[1, 1, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 1]]
+    without_second = [[1, 1, 1, 1]] * 4
     np.testing.assert_array_equal(counted, [without_first, without_second])
     shared = {(1, 2): 0, (1, 3): 0, (2, 0): 1, (2, 3): 0}  # of (kind, client): the kind whose model it has
-    for kind in range(3):
+    for kind in range(4):
         for client in range(4):
             source = shared.get((kind, client), kind)
             np.testing.assert_array_equal(models[kind][:, client], old[source][:, client])
@@ -156,5 +157,5 @@ def test_a_client_has_one_model_where_it_has_one_and_is_judged_where_it_joined()
 
 def test_who_joined_in_no_view_that_judges_is_judged_nowhere() -> None:
     decisions = [decided(a="b", b="a"), decided(), decided(c="d", d="c")]
-    _, counted = _share_models(decisions, np.zeros((3, 3, 4, 1)), np.zeros((3, 3, 4)))
-    np.testing.assert_array_equal(counted.any(axis=0), [[1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1]])
+    _, counted = _share_models(decisions, np.zeros((4, 3, 4, 1)), np.zeros((4, 3, 4)))
+    np.testing.assert_array_equal(counted.any(axis=0), [[1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]])

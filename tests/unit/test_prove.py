@@ -9,6 +9,7 @@ from comity.collaborators import Search
 from comity.decide import Decision, Measured, decide
 from comity.descent import Points
 from comity.equilibrium import find_equilibrium
+from comity.figures import KINDS
 from comity.fronts import QuadraticFront
 from comity.prove import prove
 from comity.searching import OnFront
@@ -39,7 +40,7 @@ def apart(gain: float, tolerance: float) -> Decision:
     sets = np.eye(2, dtype=np.bool_)
     equilibrium = find_equilibrium({"a": [], "b": []})
     told = np.full(2, tolerance)
-    return Decision(equilibrium, NOWHERE, NOWHERE, NOWHERE, sets, sets, told, 0.0, tuple(measured))
+    return Decision(equilibrium, dict.fromkeys(KINDS, NOWHERE), sets, sets, told, 0.0, tuple(measured))
 
 
 @pytest.mark.parametrize(
