@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -21,13 +23,33 @@ MANY = 60  # clients, or
 MANY_ARROWS = 300  # of which all at once can be told apart no more: then the matrix is shown first
 _CELLS = (24.0, 900.0)  # pixels: the largest cell of a matrix, and about the largest matrix
 _LABELLED = 80  # clients whose names still fit beside a matrix
+_LONGEST, _LETTER = 24, 7.5  # letters of a name that are shown there, and pixels of one
+_TITLE = 110.0  # pixels of what an axis is called
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a matrix of clients takes: the side of a cell, the room for names before it, and the side of it all."""
+
+    cell: float
+    room: float
+    side: float
+    labelled: bool
+    longest: int = _LONGEST
+
+    @classmethod
+    def around(cls, names: Sequence[str]) -> Frame:
+        """Return the frame of a matrix with a row and a column for each name."""
+        cell = max(3.0, min(_CELLS[0], _CELLS[1] / len(names)))
+        labelled = len(names) <= _LABELLED
+        room = 16.0 + (_LETTER * min(_LONGEST, max(map(len, names))) if labelled else 0.0)
+        return cls(cell, room, room + max(cell * len(names), _TITLE) + 30, labelled)
 
 
 def render(story: Story) -> str:
     """Return the report as HTML. Every name in it is text: nothing that a client is called can become markup."""
     edges = edges_of(story)
     place_of = {client: at for at, client in enumerate(story.names)}
-    cell = max(3.0, min(_CELLS[0], _CELLS[1] / len(story.names)))
     dots = [dot for member in story.members for dot in member.dots if dot.known]
     axis = Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
     given: Counter[str] = Counter()
@@ -45,8 +67,7 @@ def render(story: Story) -> str:
         looks=looks_of(story),
         edges=edges,
         place_of=place_of,
-        cell=cell,
-        labelled=len(story.names) <= _LABELLED,
+        frame=Frame.around(story.names),
         matrix_first=len(story.names) > MANY or len(edges) > MANY_ARROWS,
         axis=axis,
         given=given,
