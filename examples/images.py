@@ -37,7 +37,7 @@ def main(out: Path) -> None:
     print(result)
     for client, standing in result.utilities.items():
         print(
-            f"{client}: loss {standing.alone.value:.2f} alone, {standing.coalition.value:.2f} in its coalition, "
+            f"{client}: RMSE {standing.alone.value:.2f} alone, {standing.coalition.value:.2f} in its coalition, "
             f"{standing.together.value:.2f} all together"
         )
     result.save(out)
@@ -47,4 +47,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/images"))

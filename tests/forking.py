@@ -55,7 +55,7 @@ class Forked:
         return subprocess.CompletedProcess(list(command), status, *printed)
 
     def _start(self) -> None:
-        self._line, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._line, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._known = dict(os.environ)
         with there:
             self._process = subprocess.Popen(
@@ -85,6 +85,8 @@ def _serve(line: socket.socket) -> None:
             import_module(name)
     while True:
         call, files, _, _ = socket.recv_fds(line, _MOST, 2)
+        if not call:  # whoever called is gone
+            return
         child = os.fork()
         if child == 0:
             line.close()

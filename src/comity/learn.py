@@ -39,7 +39,7 @@ _MANY = 50  # clients: with fewer, arrays are so small that threads would only w
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What was learned: the decision, each client's three models, how well they do, and on what it all rests.
+    """What was learned: the decision, each client's four models, how well they do, and on what it all rests.
 
     `models` (4, N, d) are those of all `KINDS`; `evaluations` say how well each client's do;
     `game` has the utilities that were measured, by which `certificate` proves the decision; `resampled` the decisions

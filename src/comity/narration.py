@@ -46,6 +46,6 @@ def _leaving(members: Sequence[str], names: Names) -> str:
     if len(members) == 1:
         return f"→ {names(members)} wants nobody who is still there, and stays alone."
     return (
-        f"→ {names(members)} want each other, directly or in a ring, and nobody else: "
+        f"→ {names(members)} want each other, directly or in a ring, and nobody else who is there: "
         "they are stable and leave together."
     )

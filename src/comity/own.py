@@ -51,7 +51,6 @@ class Own:
             raise unknown_client(client, result.clients)
         home = result.equilibrium.coalition_of(client)
         place = result.clients.index(client)
-        wanted = [giver for giver, receiver in result.graph.edges() if receiver == client]
         return cls(
             client=client,
             study=result.study,
@@ -61,7 +60,7 @@ class Own:
             coalition=tuple(sorted(home)),
             coalitions=tuple(tuple(sorted(each)) for each in result.coalitions),
             weights={kind: result.weights_of(client, kind) for kind in KINDS},
-            unmet=tuple(giver for giver in wanted if giver not in home),
+            unmet=tuple(wish.collaborator for wish in result.equilibrium.unmet if wish.client == client),
             brought={each.giver: each.value for each in result.contributions if each.receiver == client},
             verdict=result.certificate.verdict.value,
             others={name: result.utilities[name] for name in result.clients if name in shown and name != client},

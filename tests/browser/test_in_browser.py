@@ -238,7 +238,7 @@ CONTRAST = """() => {
     if (!own || ["SCRIPT", "STYLE", "TITLE", "title"].includes(element.tagName)) continue;
     const style = getComputedStyle(element);
     if (style.display === "none" || !element.getClientRects().length) continue;
-    if (element.closest("button:disabled")) continue;
+    if (element.closest("button[aria-disabled=true]")) continue;
     const text = parse(element instanceof SVGElement ? style.fill : style.color);
     const [a, b] = [light(text), light(ground(element))].sort((x, y) => y - x);
     if ((a + 0.05) / (b + 0.05) < 4.5) poor.push(element.textContent.slice(0, 40));

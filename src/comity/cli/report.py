@@ -26,6 +26,7 @@ Examples:
 @click.argument("run", type=click.Path())
 @click.option("--for", "client", metavar="CLIENT", help="Only what this client may see: its own page.")
 @click.option("--out", type=click.Path(), metavar="FILE", help="Where to write it; report.html in RUN unless told.")
+@click.option("--force", is_flag=True, help="Replace FILE if there is one.")
 @click.option("--figures", type=click.Path(), metavar="DIR", help="Also draw graph, components and equilibrium there.")
 @click.option(
     "--format",
@@ -34,12 +35,15 @@ Examples:
     multiple=True,
     help="Of figures; may be given again. [default: svg]",
 )
-def report(run: str, client: str | None, out: str | None, figures: str | None, formats: tuple[str, ...]) -> int:
+def report(
+    run: str, client: str | None, out: str | None, force: bool, figures: str | None, formats: tuple[str, ...]
+) -> int:
     """Write a report that opens in any browser, without a network.
 
     RUN is a directory that comity solve, comity equilibrium --out or a federation wrote, or what a site of a
     federation received.
     """
+    from comity.errors import OutputError
     from comity.files import write_text
     from comity.report import open_run, page_of
     from comity.sealed import REPORT
@@ -50,6 +54,8 @@ def report(run: str, client: str | None, out: str | None, figures: str | None, f
         raise click.UsageError("--figures show all clients; leave --for out.")
     if client is not None and out is None:
         raise click.UsageError("--for needs --out FILE: the page is for somebody else, and not to lie beside the rest.")
+    if out is not None and Path(out).exists() and not force:
+        raise OutputError(f"{out}: there is such a file already; give another, or --force to replace it")
     page = page_of(run, client)
     if figures is not None:
         drawn = _draw(open_run(run), figures, formats or ("svg",))

@@ -65,7 +65,7 @@ def reproduce(
             fetch(name, data, stages)
         found = reproduce(experiment, data, place, stages)
         drawn = draw_figures(found.cells, place, stages) if figures else ()
-    reported = write_reports(found.cells, place, experiment.title, experiment.metric)
+    reported = write_reports(found.cells, place, experiment)
     screen = Screen()
     screen.heading(experiment.title + (" (a quick look)" if quick else ""))
     screen.table(found.heads, found.rows(), right=found.heads[1:])

@@ -19,7 +19,8 @@ class Experiment:
 
     `paper` has for a method the mean of each column, a client or ``mean``, and the spread if it is told; `scale` turns
     the `metric` into the paper's units. Seeds are numbered from the `first` on. An `upright` table has a row for each
-    column. What methods gain over the one to `compare_with` is told with an interval.
+    column. What methods gain over the one to `compare_with` is told with an interval. `values` says what they are,
+    where the metric's name does not.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Experiment:
     first: int = 0
     upright: bool = False
     compare_with: str = ""
+    values: str = ""
     quick: bool = False
 
     @classmethod

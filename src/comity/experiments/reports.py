@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from comity import __version__
 from comity.experiments.cells import Cell
+from comity.experiments.experiment import Experiment
 from comity.experiments.figures import decided, decisions
 from comity.files import write_text
 from comity.metrics import METRICS
@@ -17,10 +19,9 @@ from comity.report.story import Dot, Member
 from comity.report.words import name_of
 
 REPORTS = "reports"
-_SHOWN = (("alone", "local"), ("at best", "spo"), ("all together", "fedavg"))
 
 
-def write_reports(cells: Sequence[Cell], out: str | Path, title: str, metric: str) -> tuple[Path, ...]:
+def write_reports(cells: Sequence[Cell], out: str | Path, experiment: Experiment) -> tuple[Path, ...]:
     """Write a report of every cell that found coalitions, and return the files; older cells do not tell enough."""
     made: list[Path] = []
     beside = {(cell.method, cell.seed): cell for cell in cells}
@@ -28,24 +29,35 @@ def write_reports(cells: Sequence[Cell], out: str | Path, title: str, metric: st
         _, equilibrium = decided(cell, side)
         if isinstance(equilibrium, Equilibrium):
             told = {"comity": __version__, "schema": 1, "kind": "graph", **equilibrium.to_dict()}
-            story = replace(story_of_document(told), title=f"{title}; {name}")
+            story = replace(story_of_document(told), title=f"{experiment.title}; {name}")
             path = Path(out) / REPORTS / f"{name}.html"
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, render(_with_values(story, cell, side, beside, metric)))
+            write_text(path, render(_with_values(story, cell, side, beside, experiment)))
             made.append(path)
     return tuple(made)
 
 
-def _with_values(story: Story, cell: Cell, side: str, beside: dict[tuple[str, int], Cell], metric: str) -> Story:
+def _with_values(
+    story: Story, cell: Cell, side: str, beside: dict[tuple[str, int], Cell], experiment: Experiment
+) -> Story:
     """Return a story with what methods attained for each client."""
-    before = f"{side} " if side else ""
-    shown = [(label, beside.get((method, cell.seed))) for label, method in _SHOWN]
-    shown.insert(1, ("in the coalition", cell))
+    before, metric = f"{side} " if side else "", experiment.metric
+    command = f"comity reproduce {experiment.name}{' --quick' if experiment.quick else ''}"
+    best = beside.get((cell.method.replace("ce", "spo", 1), cell.seed)) if cell.method.startswith("ce") else None
+    pooled = beside.get(("fedavg", cell.seed))
+    shown = {
+        "alone": cell.alone,
+        "in the coalition": cell.values,
+        "at best": {} if best is None else best.values,
+        "all together": {} if pooled is None else pooled.values,
+    }
 
     def dots(member: Member) -> tuple[Dot, ...]:
-        key = f"{before}{member.name}"
-        values = [(label, other.values[key]) for label, other in shown if other is not None and key in other.values]
-        return tuple(Dot(label, value, text=f"{value:.4g}") for label, value in values)
+        known = {label: values.get(f"{before}{member.name}") for label, values in shown.items()}
+        told = {label: value for label, value in known.items() if value is not None}
+        return tuple(
+            Dot(label, value, text="unknown" if math.isnan(value) else f"{value:.4g}") for label, value in told.items()
+        )
 
     verdict = cell.story.get(f"{before}verdict")
     answer = [line for line in story.answer if "nothing to prove" not in line]
@@ -54,7 +66,8 @@ def _with_values(story: Story, cell: Cell, side: str, beside: dict[tuple[str, in
     return replace(
         story,
         members=tuple(replace(member, dots=dots(member)) for member in story.members),
-        axis=f"{name_of(metric)} on rows to test with",
+        axis=f"{experiment.values or name_of(metric)} on rows to test with",
         more_is_better=METRICS[metric].more_is_better if metric in METRICS else True,
+        done=tuple((name, command if name == "To repeat it" else value) for name, value in story.done),
         answer=tuple(answer),
     )

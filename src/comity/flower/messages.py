@@ -18,6 +18,7 @@ HELLO, ASK, TAKE = "query.hello", "query.ask", "query.take"
 REFUSED, FAILED = "refused", "failed"  # it will not; it cannot now
 _TOLD, _VALUES = "told", "values"
 _LITTLE = 1 << 20  # bytes
+_KINDS = frozenset(np.dtype(each).str for each in ("f4", "f8", "i4", "i8", "u4", "u8", "?", "u1"))
 
 
 def to_content(packed: Packed, **told: str) -> RecordDict:
@@ -44,7 +45,7 @@ def from_content(content: RecordDict) -> Packed:
     try:
         values = told[_VALUES] if _VALUES in told else content.array_records[_VALUES][_VALUES].numpy().tobytes()
         return Packed(told["kind"], told["plain"], dict(_parts(json.loads(told["layout"]), values)))
-    except (KeyError, ValueError, TypeError, EOFError) as error:
+    except (KeyError, ValueError, TypeError, EOFError, OverflowError, RecursionError) as error:
         raise FormatError(f"its arrays cannot be read ({error})") from None
 
 
@@ -52,8 +53,8 @@ def _parts(layout: Sequence[tuple[str, str, Sequence[int]]], values: bytes) -> I
     """Yield the arrays that lie in some bytes one after the other, by name."""
     start = 0
     for name, kind, shape in layout:
-        if min(shape, default=0) < 0:
-            raise ValueError(f"a shape is {shape}")
+        if kind not in _KINDS or min(shape, default=0) < 0:
+            raise ValueError(f"an array is {kind!r} of the shape {shape}")
         part = np.frombuffer(values, np.dtype(kind), math.prod(shape), start)
         yield str(name), part.reshape(shape).copy()
         start += part.nbytes

@@ -148,7 +148,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class JudgeModels:
-    """How well do these models (3, D), alone, in the coalition and at best, do by this metric? An `Evaluation`.
+    """How well do these models (4, D), one of each kind, do by this metric? An `Evaluation`.
 
     The rows that you keep to judge say it. `heads` (a JSON list) names for each the kind whose personal part goes with
     it: that of the model alone, where a client has no other.

@@ -29,7 +29,7 @@ def _story(told: Mapping[str, Any], written: str) -> Story:
     number = {client: at for at, members in enumerate(coalitions, start=1) for client in members}
     unmet = tuple((each["collaborator"], each["client"]) for each in told["unmet"])
     steps = steps_of(told, tell_peels(told, some))
-    proof = proof_of(told["certificate"], losses=False) if "certificate" in told else None
+    proof = proof_of(told["certificate"], coalitions, losses=False) if "certificate" in told else None
     contributions = {
         (each["without"][0], each["client"]): float(each["margin"])
         for each in told.get("certificate", {}).get("inner", ())
@@ -92,6 +92,7 @@ def _member(
             for name in partners
         ),
         dots=_dots(told.get("utilities", {}).get(client, {})),
+        gain=_gain(told.get("utilities", {}).get(client, {}), len(members) > 1),
     )
 
 
@@ -100,6 +101,13 @@ def _dots(utilities: Mapping[str, float]) -> tuple[Dot, ...]:
     return tuple(
         Dot(label, value, text="unknown" if math.isnan(value) else f"{value:.6g}") for label, value in values.items()
     )
+
+
+def _gain(utilities: Mapping[str, float], joined: bool) -> str:
+    if not joined or not {"alone", "coalition"} <= utilities.keys():
+        return ""
+    gain = float(utilities["coalition"]) - float(utilities["alone"])
+    return "" if math.isnan(gain) else f"{gain:+.6g}"
 
 
 def _advice(client: str, others: list[str], lost: list[str]) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from comity.own import Own
-from comity.report.of_result import dots_of
+from comity.report.of_result import columns_of, dots_of
 from comity.report.story import Member, Partner
-from comity.report.words import Scale, name_of, should_join, some
+from comity.report.words import Scale, name_of, should_join
 from comity.writing import count, decimals_for, share_of
 
 
@@ -66,12 +66,11 @@ def _done(own: Own, saved: str, job: str) -> Iterator[tuple[str, str]]:
     """Yield what was done, by name."""
     from comity import __version__
 
-    target = own.schema.target
     yield "Data", count(own.standing.rows, "row")
-    yield "Target", target.name + (f", classes {some(target.classes)}" if target.classes else ", a number")
-    yield "Inputs", f"{count(len(own.schema.features), 'column')} after encoding"
+    if own.study.model != "module":
+        yield from columns_of(own.schema)
     yield "Seed", str(own.study.seed)
-    yield "Version", f"comity {__version__}"
+    yield "Report by", f"comity {__version__}"
     if saved:
         yield "Received", saved
     if job:

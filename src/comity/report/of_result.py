@@ -13,6 +13,7 @@ from comity.report.proofs import proof_of
 from comity.report.story import Dot, Member, Partner, Sensitivity, Story, steps_of
 from comity.report.words import Scale, how_sure, name_of, should_join, some, who_gains, who_trains, why_alone
 from comity.result import Result
+from comity.schema import Schema
 from comity.study import Study
 from comity.tellings import forgiven, loss_unit, reason
 from comity.writing import bytes_of, count, decimals_for, share_of
@@ -36,13 +37,13 @@ def story_of(result: Result, written: str = "") -> Story:
     for wish in result.equilibrium.unmet:
         unmet.setdefault(wish.client, []).append(wish.collaborator)
     sensitivity = _sensitivity(result)
-    proof = proof_of(result.certificate.to_dict(), losses=True, extra=forgiven(result))
+    proof = proof_of(result.certificate.to_dict(), coalitions, losses=True, extra=forgiven(result))
     purpose = "" if result.study.model == "module" else f", to predict {result.schema.target.name}"
     return Story(
         title=f"Who should train with whom{purpose}",
         answer=(
             *who_trains(coalitions),
-            how_sure(proof.verdict, len(proof.outer) + len(proof.inner), sensitivity),
+            how_sure(proof, sensitivity),
             *who_gains(result.utilities, joined, scale),
             *why_alone(alone, unmet),
         ),
@@ -129,17 +130,21 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
     traffic = f"{rounds} of questions, {sent} to the clients, {received} from them"
     told = [
         ("Data", f"{count(rows, 'row')} of {count(len(result.clients), 'client')}"),
-        *([] if study.model == "module" else _columns(result)),
+        *([] if study.model == "module" else columns_of(result.schema)),
+        *([] if study.model == "module" else [("Left out", some(result.left_out) if result.left_out else "nothing")]),
         ("Model", _model(result)),
         ("Chosen by", _chosen(study, split.folds, split.repeats)),
         (
             "Judged by",
             f"{name_of(result.metric)}, in {count(split.judges, 'part')} of the rows that chose nothing",
         ),
-        ("Settings", ", ".join(f"{name} {value}" for name, value in _settings(study).items()) or "all as they come"),
+        (
+            "Settings",
+            ", ".join(f"{name} {_plain(value)}" for name, value in _settings(study).items()) or "all as they come",
+        ),
         ("Seed", str(study.seed)),
         ("Traffic", traffic),
-        ("Version", f"comity {__version__}"),
+        ("Report by", f"comity {__version__}"),
     ]
     if written:
         told.append(("Saved", written))
@@ -148,12 +153,12 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
     return told
 
 
-def _columns(result: Result) -> list[tuple[str, str]]:
-    target = result.schema.target
+def columns_of(schema: Schema) -> list[tuple[str, str]]:
+    """Return what is predicted from what, by name."""
+    target = schema.target
     return [
         ("Target", target.name + (f", classes {some(target.classes)}" if target.classes else ", a number")),
-        ("Inputs", count(len(result.schema.features), "column") + " after encoding"),
-        ("Left out", some(result.left_out) if result.left_out else "nothing"),
+        ("Inputs", count(len(schema.features), "column") + " after encoding"),
     ]
 
 
@@ -170,7 +175,8 @@ def _chosen(study: Study, folds: int, repeats: int) -> str:
     times = "" if repeats == 1 else f", drawn {repeats} times"
     rule = "smallest set that is nearly as good" if study.rule == "smallest" else "the paper's clipped weights"
     held = f"{folds} folds{times}" if folds > 1 else "a part that was held out"
-    return f"loss in {held}; {rule}; a gain counts from {count_errors(study.confidence)} on"
+    counts = f"; a gain counts from {count_errors(study.confidence)} on" if study.rule == "smallest" else ""
+    return f"loss in {held}; {rule}{counts}"
 
 
 def count_errors(number: float) -> str:
@@ -192,6 +198,10 @@ def _settings(study: Study) -> Mapping[str, object]:
     }
 
 
+def _plain(value: object) -> str:
+    return some(value) if isinstance(value, tuple) else str(value)
+
+
 def _command(study: Study) -> str:
     """Return the command that does the same again; where the table is, only the user knows.
 
@@ -205,5 +215,5 @@ def _command(study: Study) -> str:
             continue
         option = f"--{each.name.replace('_', '-')}"
         for one in value if isinstance(value, tuple) else (value,):
-            words += [option, f"{one:g}" if isinstance(one, float) else str(one)]
+            words += [option, str(one)]
     return shlex.join(words)

@@ -70,6 +70,7 @@ def render(story: Story) -> str:
         frame=Frame.around(story.names),
         matrix_first=len(story.names) > MANY or len(edges) > MANY_ARROWS,
         axis=axis,
+        intervals=any(dot.has_interval for dot in dots),
         given=given,
         received=received,
         number=f"{{:.{places}f}}".format,

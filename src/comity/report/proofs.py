@@ -9,69 +9,83 @@ from comity.report.story import Claim, Proof
 from comity.report.words import some
 from comity.writing import count, decimals_for
 
-_SAID = {
-    "proved": "Proved: nobody gains by leaving, alone or with others.",
-    "refuted": "Refuted: some clients would gain by leaving, or lose nothing by it.",
-    "undecided": "Undecided.",
-}
+_MOST_PLACES = 12
 
 
-def proof_of(told: Mapping[str, Any], *, losses: bool, extra: Sequence[str] = ()) -> Proof:
-    """Return what a certificate says, which `told` holds as plain values.
+def proof_of(
+    told: Mapping[str, Any], coalitions: Sequence[Sequence[str]], *, losses: bool, extra: Sequence[str] = ()
+) -> Proof:
+    """Return what a certificate of these coalitions says, which `told` holds as plain values.
 
-    With `losses`, its utilities are losses with the sign changed, and are told as losses.
+    With `losses`, its utilities are losses with the sign changed, and are told as losses; `extra` is what it forgave.
 
     >>> from comity import Game, certify
     >>> game = Game([("a", ["a"], 1), ("a", ["a", "b"], 2), ("b", ["b"], 1), ("b", ["a", "b"], 3)])
-    >>> proof = proof_of(certify([["a", "b"]], game).to_dict(), losses=False)
+    >>> proof = proof_of(certify([["a", "b"]], game).to_dict(), [["a", "b"]], losses=False)
+    >>> proof.outer[0].text
+    'When a left, everybody still there was in its coalition: its utility is 2.00, and at best 2.00.'
     >>> proof.inner[0]
     Claim(text='Without b, a would have a utility of 1.00 instead of 2.00.', margin='1.00')
     """
-    places = max(2, decimals_for([each["margin"] for each in told["inner"]]))
     sign, noun = (-1.0, "loss") if losses else (1.0, "utility")
-
-    def number(value: float) -> str:
-        return f"{round(sign * value, places) + 0.0:.{places}f}"
-
-    outer = [
-        Claim(_outer(each, noun, number), f"{round(each['margin'], places) + 0.0:.{places}f}") for each in told["outer"]
-    ]
-    inner = [
-        Claim(
-            f"Without {some(each['without'])}, {each['client']} would have a {noun} of {number(each['reduced'])} "
-            f"instead of {number(each['utility'])}.",
-            f"{each['margin']:.{places}f}",
-        )
-        for each in told["inner"]
-    ]
-    notes = [*extra, *(_witness(each, number) for each in told["witnesses"]), *told["notes"]]
+    places = max(2, decimals_for([each["margin"] for each in told["inner"]]))
+    home = {client: frozenset(members) for members in coalitions for client in members}
+    outer = []
+    for each in told["outer"]:
+        number = _written(sign, places, each["utility"], each["best"])
+        outer.append(Claim(_outer(each, home[each["client"]], noun, number), number(sign * each["margin"])))
+    inner = []
+    for each in told["inner"]:
+        number = _written(sign, places, each["utility"], each["reduced"])
+        text = f"Without {some(each['without'])}, {each['client']} would have a {noun} of {number(each['reduced'])}"
+        inner.append(Claim(f"{text} instead of {number(each['utility'])}.", number(sign * each["margin"])))
+    witnesses = [_witness(each, _written(sign, places)) for each in told["witnesses"]]
+    notes = [*(note[:1].upper() + note[1:] + "." for note in extra), *witnesses, *told["notes"]]
     if told["exhaustive"]:
         notes.append("Every subset of the clients was tried as well.")
-    sentence = _SAID[told["verdict"]]
+    said = _said(told, significantly=bool(extra))
+    sentence = f"{said[:1].upper()}{said[1:]}."
     if told["verdict"] == "proved":
         held = count(len(outer) + len(inner), "inequality holds", "inequalities hold")
-        sentence += f" {held}; each is listed with its margin."
-    return Proof(told["verdict"], sentence, tuple(outer), tuple(inner), tuple(map(_sentence, notes)))
+        sentence = f"Proved: {said}, alone or with others. {held}; each is listed with its margin."
+    elif told["verdict"] == "refuted":
+        sentence = f"Refuted: {said}."
+    return Proof(told["verdict"], said, sentence, tuple(outer), tuple(inner), tuple(notes))
 
 
-def _sentence(note: str) -> str:
-    """Write a note with a capital and a full stop.
+def _said(told: Mapping[str, Any], *, significantly: bool) -> str:
+    """Return what was found, as a clause."""
+    if told["verdict"] == "proved":
+        return f"nobody gains{' significantly' if significantly else ''} by leaving"
+    if told["verdict"] == "undecided":
+        return "whether nobody gains by leaving could not be decided"
+    axioms = {each["axiom"] for each in told["witnesses"]}
+    ways = [text for axiom, text in (("outer", "gain by leaving"), ("inner", "leave without loss")) if axiom in axioms]
+    return "some clients could " + (" and some ".join(ways) or "gain by leaving")
 
-    >>> _sentence("a gain counts")
-    'A gain counts.'
-    """
-    return note[:1].upper() + note[1:].rstrip(".") + "."
+
+def _written(sign: float, places: int, *apart: float) -> Callable[[float], str]:
+    """Return how numbers are written: with so many decimals, and as many more as tell two that differ apart."""
+    while len(set(apart)) > 1 and places < _MOST_PLACES and len({round(each, places) for each in apart}) == 1:
+        places += 1
+    return lambda value: f"{round(sign * value, places) + 0.0:.{places}f}"
 
 
-def _outer(told: Mapping[str, Any], noun: str, number: Callable[[float], str]) -> str:
-    client, others = told["client"], sorted(set(told["among"]) - {told["client"]})
-    if not others:
+def _outer(told: Mapping[str, Any], home: frozenset[str], noun: str, number: Callable[[float], str]) -> str:
+    client = told["client"]
+    there = set(told["among"]) - {client}
+    others = sorted(there - home)
+    values = f"its {noun} is {number(told['utility'])}, and at best {number(told['best'])}"
+    if not there:
         return f"When {client} left there was nobody else: its {noun} is {number(told['utility'])}."
-    more = "nothing" if told["margin"] >= 0 else "nothing beyond its error"
-    return (
-        f"{client} gains {more} from anybody who was there when it left ({some(others)}): its {noun} in its coalition "
-        f"is {number(told['utility'])}, and at best {number(told['best'])}."
-    )
+    if not others:
+        return f"When {client} left, everybody still there was in its coalition: {values}."
+    were = "was" if len(others) == 1 else "were"
+    if told["margin"] < 0 and told["best"] > told["utility"]:
+        return (
+            f"{client} may gain from {some(others)}, who {were} there when it left, no more than is forgiven: {values}."
+        )
+    return f"{client} gains nothing more from {some(others)}, who {were} there when it left: {values}."
 
 
 def _witness(told: Mapping[str, Any], number: Callable[[float], str]) -> str:

@@ -78,9 +78,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the certificate says: the verdict in a word and in a sentence, every inequality, what was forgiven."""
+    """What the certificate says: the verdict as a word, a clause and a sentence, every inequality, and notes."""
 
     verdict: str
+    said: str
     sentence: str
     outer: tuple[Claim, ...] = ()
     inner: tuple[Claim, ...] = ()

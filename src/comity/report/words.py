@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from comity.figures import Figure, Standing
 from comity.metrics import METRICS, Metric
-from comity.report.story import Sensitivity
+from comity.report.story import Proof, Sensitivity
 from comity.writing import count, decimals_for, join
 
 _MANY = 12
@@ -43,7 +43,8 @@ def who_trains(coalitions: Sequence[Sequence[str]]) -> list[str]:
         return ["Everybody trains alone." if len(alone) > 1 else f"{alone[0]} trains alone."]
     told = [f"{some(members)} train together." for members in together[:_MANY]]
     if len(together) > _MANY:
-        told.append(f"There are {len(together) - _MANY:,} more coalitions.")
+        more = len(together) - _MANY
+        told.append("There is one more coalition." if more == 1 else f"There are {more:,} more coalitions.")
     if alone:
         told.append(f"{some(alone)} {'trains' if len(alone) == 1 else 'train'} alone.")
     return told
@@ -77,7 +78,9 @@ class Scale:
         return f"{self.number(low)} to {self.number(high)}"
 
     def change(self, figure: Figure) -> str:
-        """Write a difference with its interval."""
+        """Write a difference with its interval, if that is known."""
+        if math.isnan(figure.error):
+            return f"{round(figure.value, self.places) + 0.0:+.{self.places}f}"
         value, low, high = (
             f"{round(each, self.places) + 0.0:+.{self.places}f}" for each in (figure.value, figure.low, figure.high)
         )
@@ -124,24 +127,24 @@ def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]]) -> list[
     unhelped = [name for name in alone if not unmet.get(name)]
     told = []
     if unhelped:
-        it = "it" if len(unhelped) == 1 else "them"
-        told.append(
-            f"Nobody makes the {'model' if it == 'it' else 'models'} of {some(unhelped)} better by more than chance."
-        )
+        models = "model" if len(unhelped) == 1 else "models"
+        told.append(f"Nobody was found who makes the {models} of {some(unhelped)} reliably better.")
     for name in [name for name in alone if unmet.get(name)][:_MANY]:
-        wanted = list(unmet[name])
-        told.append(f"{name} would gain from {some(wanted)}, who {'does' if len(wanted) == 1 else 'do'} without it.")
+        do = "does" if len(unmet[name]) == 1 else "do"
+        told.append(f"By its losses {name} would gain from {some(unmet[name])}, who {do} without it.")
+    if (more := sum(bool(unmet.get(name)) for name in alone) - _MANY) > 0:
+        told.append(f"So it is with {count(more, 'more client')} who {'stays' if more == 1 else 'stay'} alone.")
     return told
 
 
-def how_sure(verdict: str, inequalities: int, sensitivity: Sensitivity) -> str:
+def how_sure(proof: Proof, sensitivity: Sensitivity) -> str:
     """Say how sure the coalitions are."""
+    listed = count(len(proof.outer) + len(proof.inner), "inequality", "inequalities")
     told = {
-        "proved": "That nobody gains by leaving is proved, "
-        f"by {count(inequalities, 'inequality', 'inequalities')} listed below",
-        "refuted": "The proof failed: some would gain by leaving (see below)",
-        "undecided": "Whether nobody gains by leaving could not be decided",
-    }[verdict]
+        "proved": f"That {proof.said} is proved, by {listed} listed below",
+        "refuted": f"The proof failed: {proof.said} (see below)",
+        "undecided": f"{proof.said[:1].upper()}{proof.said[1:]}",
+    }[proof.verdict]
     times = sensitivity.resamples
     if not times:
         return f"{told}; how much it depends on these very rows was not tested."
@@ -150,20 +153,29 @@ def how_sure(verdict: str, inequalities: int, sensitivity: Sensitivity) -> str:
     )
 
 
+def _at_best(standing: Standing, scale: Scale) -> str:
+    """Say what a client would have with those whom it wanted first, as far as that is known."""
+    change = standing.gain_at_best
+    if math.isnan(standing.best.value) or math.isnan(change.value):
+        return ""
+    alone, best = (scale.number(figure.value) for figure in (standing.alone, standing.best))
+    told = f" With those whom it wanted first, {name_of(scale.metric)} would be {best} instead of {alone}"
+    if not scale.beyond_chance(change):
+        return f"{told}, which may be chance."
+    return f"{told}." if scale.better(change) else f"{told}, which is worse."
+
+
 def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: Sequence[str], scale: Scale) -> str:
     """Answer a client's question, in a paragraph."""
     alone, metric = scale.number(standing.alone.value), name_of(scale.metric)
     if not partners:
         if not unmet:
-            return (
-                f"No need: nobody makes the model of {name} better by more than chance. Alone it has {metric} {alone}."
-            )
-        would = ""
-        if not math.isnan(standing.best.value):
-            would = f" With them, {metric} would be {scale.number(standing.best.value)} instead of {alone}."
+            found = f"nobody was found who makes the model of {name} reliably better"
+            return f"No need: {found}. Alone, its {metric} is {alone}."
         return (
-            f"Not as things are: {name} would gain from {some(unmet)}, who {'does' if len(unmet) == 1 else 'do'} as "
-            f"well without it and join others or nobody.{would} They would have to be given a reason."
+            f"Not as things are: by its losses {name} would gain from {some(unmet)}, who "
+            f"{'does' if len(unmet) == 1 else 'do'} as well without it.{_at_best(standing, scale)} "
+            "They would have to be given a reason."
         )
     gain = standing.gain
     told = f"train with {some(partners)}"
@@ -181,7 +193,7 @@ def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: S
         )
     else:
         said = (
-            f"Probably: {told}. By cross-fitted losses {name} gains; on rows that chose nothing, {metric} changes by "
+            f"Probably: {told}. By its losses {name} gains; on rows that chose nothing, {metric} changes by "
             f"{scale.change(gain)}, which may be chance."
         )
     if unmet:

@@ -22,6 +22,7 @@ from comity.tables.columns import Column, Values
 
 _DELIMITERS = ",;\t"
 _WITH_COMMA, _WHOLE = r"\s*[+-]?\d+,\d+\s*", r"\s*[+-]?\d+\s*"
+_THOUSANDS = r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*"
 _CELLS = 200_000  # a part has about as many values as this, whether the table is narrow or wide
 
 
@@ -110,7 +111,10 @@ def _with_points(values: Values) -> Values:
     if not isinstance(values, pd.Categorical):
         return values
     texts = values.categories.astype(str).str
-    if not texts.fullmatch(_WITH_COMMA).any() or not texts.fullmatch(f"{_WITH_COMMA}|{_WHOLE}").all():
+    commas = texts.fullmatch(_WITH_COMMA)
+    if not commas.any() or not texts.fullmatch(f"{_WITH_COMMA}|{_WHOLE}").all():
+        return values
+    if texts.fullmatch(_THOUSANDS)[commas].all():  # or so it may be: 1,234
         return values
     numbers = [float(text.replace(",", ".")) for text in values.categories]
     return np.array([*numbers, np.nan])[values.codes]  # a missing value is -1, the last of them

@@ -1,9 +1,11 @@
 """What was decided in an experiment, as pages."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from comity.experiments.experiment import Experiment
 from comity.experiments.reports import write_reports
 from comity.experiments.reproducing import Reproduced
 
@@ -13,10 +15,30 @@ RESULTS = Path(__file__).parents[3] / "docs" / "results"
 @pytest.mark.parametrize("name", ["synthetic", "adult", "eicu"])
 def test_every_decision_has_a_page(name: str, tmp_path: Path) -> None:
     found = Reproduced.from_json((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    pages = write_reports(found.cells, tmp_path, found.experiment.title, found.experiment.metric)
+    pages = write_reports(found.cells, tmp_path, found.experiment)
     told = [cell for cell in found.cells if any(key.endswith("equilibrium") for key in cell.story)]
     assert bool(pages) == bool(told)
     for path in pages:
         text = path.read_text(encoding="utf-8")
         assert found.experiment.title.split(":")[0] in text
         assert "in the coalition" in text
+        assert f"comity reproduce {name}" in text
+
+
+def test_what_a_client_has_alone_is_its_own_model_and_not_a_baseline(tmp_path: Path) -> None:
+    found = Reproduced.from_json((RESULTS / "adult.json").read_text(encoding="utf-8"))
+    cell = next(each for each in found.cells if each.method == "ce" and each.seed == 0)
+    assert cell.alone["PhD"] == cell.values["PhD"], "it stays alone"
+    write_reports([cell, *(each for each in found.cells if each.method == "local")], tmp_path, found.experiment)
+    text = (tmp_path / "reports" / "ce-0.html").read_text(encoding="utf-8")
+    shown = re.findall(r"(alone|in the coalition|at best)</th><td>([\d.]+)", text.partition('id="client-1"')[2])
+    assert shown == [(label, f"{cell.values['PhD']:.4g}") for label in ("alone", "in the coalition")]
+
+
+def test_values_are_called_what_they_are(tmp_path: Path) -> None:
+    experiment = Experiment.load("synthetic")
+    found = Reproduced.from_json((RESULTS / "synthetic.json").read_text(encoding="utf-8"))
+    pages = write_reports(found.cells, tmp_path, experiment)
+    assert all(
+        "mean squared error on rows" in path.read_text(encoding="utf-8").replace("Mean", "mean") for path in pages
+    )

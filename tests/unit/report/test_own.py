@@ -9,6 +9,7 @@ import comity
 from comity.figures import Figure, Standing
 from comity.own import Own
 from comity.report import render_own, story_of_own
+from comity.report.story import Member
 from reports import result_of
 
 NAMES = ("North", "South", "East", "West")
@@ -56,3 +57,15 @@ def test_its_own_figures_are_on_it() -> None:
         page = render_own(story)
         assert all(dot.text in page for dot in story.member.dots)
         assert "should it join?" in page
+
+
+def test_it_says_of_unmet_wishes_what_the_report_of_all_says() -> None:
+    for names in (NAMES, tuple("abcdefgh")):
+        result = result_of(names)
+        for client in names:
+            own = {wish.partition(" wanted ")[2].partition(", who")[0] for wish in page_member(result, client).unmet}
+            assert own == {wish.collaborator for wish in result.equilibrium.unmet if wish.client == client}
+
+
+def page_member(result: comity.Result, client: str) -> Member:
+    return story_of_own(Own.of(result, client)).member

@@ -43,10 +43,16 @@ def test_advice_follows_the_figures(metric: str, coalition: float, error: float,
 
 def test_advice_to_those_who_stay_alone() -> None:
     told, scale = standing(0.7, 0.7, 0.01, best=0.9), Scale("auc", 2)
-    assert should_join("A", told, [], [], scale).startswith("No need: nobody makes the model of A better")
+    assert should_join("A", told, [], [], scale).startswith(
+        "No need: nobody was found who makes the model of A reliably better"
+    )
     wished = should_join("A", told, [], ["B", "C"], scale)
-    assert wished.startswith("Not as things are: A would gain from B and C, who do as well without it")
-    assert "AUC would be 0.90 instead of 0.70" in wished
+    assert wished.startswith("Not as things are: by its losses A would gain from B and C, who do as well without it")
+    assert "AUC would be 0.90 instead of 0.70." in wished
+    worse = should_join("A", standing(0.7, 0.7, 0.01, best=0.6), [], ["B"], scale)
+    assert "AUC would be 0.60 instead of 0.70, which is worse." in worse
+    chance = should_join("A", standing(0.7, 0.7, 0.2, best=0.8), [], ["B"], scale)
+    assert "AUC would be 0.80 instead of 0.70, which may be chance." in chance
 
 
 def test_who_gains_is_parted_by_chance() -> None:
@@ -62,6 +68,6 @@ def test_who_trains_with_whom() -> None:
     assert who_trains([["a"]]) == ["a trains alone."]
     assert who_trains([["a", "b"], ["c"], ["d"]]) == ["a and b train together.", "c and d train alone."]
     assert why_alone(["c", "d"], {"d": ["a"]}) == [
-        "Nobody makes the model of c better by more than chance.",
-        "d would gain from a, who does without it.",
+        "Nobody was found who makes the model of c reliably better.",
+        "By its losses d would gain from a, who does without it.",
     ]

@@ -225,6 +225,13 @@ def test_a_comma_is_not_taken_for_a_point_where_values_say_otherwise(tmp_path: P
     assert plain(read_rows(path))["dose"] == ["1,5", value]
 
 
+def test_what_may_be_thousands_is_not_taken_for_decimals(tmp_path: Path) -> None:
+    path = written(tmp_path, "table.tsv", "site\tdose\nA\t1,234\nB\t12,500\nB\t800\n")
+    assert plain(read_rows(path))["dose"] == ["1,234", "12,500", "800"]
+    path = written(tmp_path, "table.tsv", "site\tdose\nA\t1,234\nB\t0,500\nB\t800\n")
+    assert plain(read_rows(path))["dose"] == [1.234, 0.5, 800.0]
+
+
 def test_a_comma_between_columns_is_never_a_decimal_one(tmp_path: Path) -> None:
     path = written(tmp_path, "table.csv", 'site,dose\nA,"1,500"\nB,"2,500"\n')
     assert plain(read_rows(path))["dose"] == ["1,500", "2,500"], "which may be thousands"

@@ -61,8 +61,8 @@
     }
     for (const item of all(".peels > li")) item.classList.toggle("now", Number(item.dataset.step) === step);
     where.textContent = now.result ? "Result" : `Peel ${step + 1} of ${result}`;
-    buttons.first.disabled = buttons.back.disabled = step === 0;
-    buttons.last.disabled = buttons.forward.disabled = step === result;
+    for (const id of ["first", "back"]) buttons[id].setAttribute("aria-disabled", step === 0);
+    for (const id of ["last", "forward"]) buttons[id].setAttribute("aria-disabled", step === result);
     light(null);
   };
 
@@ -171,6 +171,11 @@
     }
   }
 
-  window.addEventListener("beforeprint", () => show(result));
+  const closed = [];
+  window.addEventListener("beforeprint", () => {
+    show(result);
+    for (const each of all("details:not([open])")) { each.open = true; closed.push(each); }
+  });
+  window.addEventListener("afterprint", () => { while (closed.length) closed.pop().open = false; });
   show(result);
 })();
