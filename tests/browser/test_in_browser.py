@@ -138,6 +138,18 @@ def comity_page(result: comity.Result) -> str:
     return render(story_of(result))
 
 
+def test_stepping_by_keyboard_goes_on_at_both_ends(opened) -> None:
+    report = opened(render(story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
+    page = report.page
+    page.locator("#back").focus()
+    for _ in range(4):
+        page.keyboard.press("Enter")
+    assert report.step() == "Peel 1 of 2"
+    page.keyboard.press("ArrowRight")
+    assert report.step() == "Peel 2 of 2", "the button still has the focus"
+    assert page.locator("#heat [tabindex]").count() == 0
+
+
 def test_clients_are_reached_by_keyboard(opened) -> None:
     report = opened(render(story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
     page = report.page

@@ -1,12 +1,15 @@
 """Whatever clients, columns and classes are called, it is text; and a page needs nothing but itself."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from comity.own import Own
 from comity.report import render, render_own, story_of, story_of_document, story_of_own
+from comity.schema import Target
+from comity.study import Study
 from reports import HOSTILE, game_document, graph_document, result_of
 
 HARMLESS = ("client 0", "client 1", "client 2", "client 3")
@@ -44,6 +47,29 @@ def pages(names: tuple[str, ...], target: str = "effect", column: str = "dose") 
         "game": render(story_of_document(game_document(names, 3))),
         "graph": render(story_of_document(graph_document({name: [names[0]] for name in names}))),
     }
+
+
+def test_every_other_field_is_text() -> None:
+    """Markup in classes, warnings, columns, settings, times and jobs, on both pages."""
+    result = result_of(HARMLESS)
+    target = Target("<u>target</u>", "classification", classes=("<u>yes</u>", "<u>no</u>"))
+    changed = replace(
+        result,
+        schema=replace(result.schema, target=target),
+        study=Study("<u>target</u>", client="<u>client</u>", exclude=("<u>excluded</u>",), keep=("<u>kept</u>",)),
+        warnings=("<u>warning</u>",) * 5,
+        left_out=("<u>left out</u>",),
+    )
+    whole = render(story_of(changed, written="<u>saved</u>"))
+    own = render_own(story_of_own(Own.of(changed, HARMLESS[0]), saved="<u>saved</u>", job="<u>job</u>"))
+    for page, fields in (
+        (whole, ("target", "yes", "no", "client", "excluded", "kept", "warning", "left out", "saved")),
+        (own, ("target", "yes", "no", "saved", "job")),
+    ):
+        assert ("u",) not in Structure(page).elements
+        texts = " ".join(Structure(page).texts)
+        for field in fields:
+            assert f"<u>{field}</u>" in texts
 
 
 @pytest.mark.parametrize("kind", ["result", "own", "game", "graph"])
