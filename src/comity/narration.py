@@ -39,12 +39,12 @@ def _tell(peel: Mapping[str, Any], number: int, lost: Mapping[str, list[str]], n
         )
     if not peel["wishes"]:
         lines += [f"{names([client])} lost {names(gone)}" for client, gone in lost.items()]
-    return lines + [_leaving(members, names) for members in peel["left"]]
+    return lines + [_leaving(members, names, first=not number) for members in peel["left"]]
 
 
-def _leaving(members: Sequence[str], names: Names) -> str:
+def _leaving(members: Sequence[str], names: Names, *, first: bool) -> str:
     if len(members) == 1:
-        return f"→ {names(members)} wants nobody who is still there, and stays alone."
+        return f"→ {names(members)} wants nobody{'' if first else ' who is still there'}, and stays alone."
     return (
         f"→ {names(members)} want each other, directly or in a ring, and nobody else who is there: "
         "they are stable and leave together."

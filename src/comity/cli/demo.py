@@ -67,6 +67,7 @@ def _show_hospitals(place: Path) -> int:
     from comity.datasets.hospitals import CLIENT, TARGET, Hospitals
     from comity.files import write_text
     from comity.result import Result
+    from comity.sealed import REPORT
 
     hospitals = Hospitals()
     frame = hospitals.draw(seed=0)
@@ -80,20 +81,23 @@ def _show_hospitals(place: Path) -> int:
     words = [str(place / TABLE), "--client", CLIENT, "--target", TARGET, "--out", str(place / RUN)]
     screen.say(f"This is the command, on a table that was just made up ({len(frame):,} rows):")
     screen.say()
-    screen.say(f"$ comity solve {shlex.join(words)}")
+    screen.command(f"$ comity solve {shlex.join(words)}")
     screen.say()
     status: int = solve.main(words, standalone_mode=False)
     screen.heading("What to see")
     screen.lines(_lessons(Result.load(place / RUN), {h.name: h.pattern for h in hospitals.members}))
     screen.heading("What to do next")
     run, table = shlex.quote(str(place / RUN)), shlex.quote(str(place / TABLE))
+    screen.lines([f"open {place / RUN / REPORT} in a browser: all of this, with pictures"])
     screen.lines(
-        [
-            f"comity verify {run}",
-            f"comity predict {run} {table} --out predictions.csv",
-            "comity solve --help",
-        ]
+        ["with comity on the path (. .venv/bin/activate), check the run, predict with it, and see what else there is:"]
     )
+    for command in (
+        f"comity verify {run}",
+        f"comity predict {run} {table} --out predictions.csv",
+        "comity solve --help",
+    ):
+        screen.command(command)
     return status
 
 

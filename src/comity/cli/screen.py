@@ -36,6 +36,15 @@ class Screen:
         else:
             sys.stdout.write(" " * indent + text + "\n")
 
+    def command(self, text: str) -> None:
+        """Print a command on one line, however long: broken in two it would not be the same."""
+        from rich.text import Text
+
+        if self.is_terminal:
+            self._console.print(Text(f"  {text}"), soft_wrap=True)
+        else:
+            sys.stdout.write(f"  {text}\n")
+
     def heading(self, text: str) -> None:
         """Print a heading, after an empty line unless it is the first."""
         if self._begun:

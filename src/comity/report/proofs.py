@@ -22,8 +22,8 @@ def proof_of(
     >>> from comity import Game, certify
     >>> game = Game([("a", ["a"], 1), ("a", ["a", "b"], 2), ("b", ["b"], 1), ("b", ["a", "b"], 3)])
     >>> proof = proof_of(certify([["a", "b"]], game).to_dict(), [["a", "b"]], losses=False)
-    >>> proof.outer[0].text
-    'When a left, everybody still there was in its coalition: its utility is 2.00, and at best 2.00.'
+    >>> proof.outer[0].text.partition(":")[0]
+    'When the turn of a came, everybody still there was in its coalition'
     >>> proof.inner[0]
     Claim(text='Without b, a would have a utility of 1.00 instead of 2.00.', margin='1.00')
     """
@@ -75,17 +75,17 @@ def _outer(told: Mapping[str, Any], home: frozenset[str], noun: str, number: Cal
     client = told["client"]
     there = set(told["among"]) - {client}
     others = sorted(there - home)
-    values = f"its {noun} is {number(told['utility'])}, and at best {number(told['best'])}"
+    values = f"its {noun} is {number(told['utility'])}, and could be {number(told['best'])} with any of them"
     if not there:
-        return f"When {client} left there was nobody else: its {noun} is {number(told['utility'])}."
+        return (
+            f"When the turn of {client} came there was nobody else any more: its {noun} is {number(told['utility'])}."
+        )
     if not others:
-        return f"When {client} left, everybody still there was in its coalition: {values}."
+        return f"When the turn of {client} came, everybody still there was in its coalition: {values}."
     were = "was" if len(others) == 1 else "were"
     if told["margin"] < 0 and told["best"] > told["utility"]:
-        return (
-            f"{client} may gain from {some(others)}, who {were} there when it left, no more than is forgiven: {values}."
-        )
-    return f"{client} gains nothing more from {some(others)}, who {were} there when it left: {values}."
+        return f"{client} may gain from {some(others)}, who {were} still there, no more than is forgiven: {values}."
+    return f"{client} gains nothing more from {some(others)}, who {were} still there: {values}."
 
 
 def _witness(told: Mapping[str, Any], number: Callable[[float], str]) -> str:

@@ -51,6 +51,9 @@ def page_of(run: str | os.PathLike[str], client: str | None = None) -> str:
 def open_run(run: str | os.PathLike[str]) -> Result | Own | Story:
     """Read what a run holds: a result, what a client got of one, or the story of a graph or a game."""
     place = Path(run)
+    if not place.is_dir():
+        what = "this is a file; give the directory that it is in" if place.exists() else "there is no such directory"
+        raise FormatError(f"{run}: {what}")
     if (place / MARKER).is_file():
         return Own.load(place) if "own" in read_document(place) else Result.load(place)
     file = place / EQUILIBRIUM

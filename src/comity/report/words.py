@@ -175,7 +175,7 @@ def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: S
         return (
             f"Not as things are: by its losses {name} would gain from {some(unmet)}, who "
             f"{'does' if len(unmet) == 1 else 'do'} as well without it.{_at_best(standing, scale)} "
-            "They would have to be given a reason."
+            f"{'It' if len(unmet) == 1 else 'They'} would have to be given a reason."
         )
     gain = standing.gain
     told = f"train with {some(partners)}"
@@ -192,8 +192,9 @@ def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: S
             f"{scale.change(gain)}. Decide which of the two counts."
         )
     else:
+        begins, though = ("Probably", "") if scale.better(gain) else ("Perhaps", " for the worse")
         said = (
-            f"Probably: {told}. By its losses {name} gains; on rows that chose nothing, {metric} changes by "
+            f"{begins}: {told}. By its losses {name} gains; on rows that chose nothing, {metric} changes{though} by "
             f"{scale.change(gain)}, which may be chance."
         )
     if unmet:

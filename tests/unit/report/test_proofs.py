@@ -23,7 +23,7 @@ def test_nobody_is_said_to_gain_nothing_from_its_own_coalition() -> None:
         proof = told_of(game, coalitions)
         assert len(proof.outer) == len(game.clients)
         for claim in proof.outer:
-            if match := re.match(r"(.*?) gains nothing more from (.*), who (?:was|were) there", claim.text):
+            if match := re.match(r"(.*?) gains nothing more from (.*), who (?:was|were) still there", claim.text):
                 told += 1
                 assert not set(re.split(", | and ", match[2])) & set(found.coalition_of(match[1]))
     assert told

@@ -30,6 +30,7 @@ def standing(alone: float, coalition: float, error: float, best: float | None = 
     [
         ("auc", 0.8, 0.01, "Yes: train with B."),
         ("auc", 0.8, 0.2, "Probably: train with B."),
+        ("auc", 0.69, 0.2, "Perhaps: train with B."),
         ("auc", 0.6, 0.01, "Doubtful:"),
         ("rmse", 0.6, 0.01, "Yes: train with B."),
         ("rmse", 0.8, 0.01, "Doubtful:"),
