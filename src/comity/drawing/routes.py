@@ -12,7 +12,7 @@ from comity.drawing.circle import Point
 Floats = NDArray[np.float64]
 BEND = 0.14  # of the length
 _MOST = 0.25  # and at most so many inches, in the control point
-_DETOURS = (0.6, -0.6, 1.0, -1.0, 1.5, -1.5, 2.1, -2.1, 2.8, -2.8, 3.6, -3.6)  # inches to the side
+_DETOURS = (0.35, -0.35, 0.6, -0.6, 1.0, -1.0, 1.5, -1.5, 2.1, -2.1, 2.8, -2.8, 3.6, -3.6)  # inches to the side
 _STEEPEST = 1.2
 _STRAIGHT = 1e-6
 _CLEAR = 0.06

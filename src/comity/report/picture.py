@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from math import hypot
 
@@ -13,7 +14,7 @@ from comity.drawing.arrangement import Arrangement, arrange
 from comity.drawing.circle import NODE, Bounds, Point
 from comity.drawing.colours import OKABE_ITO
 from comity.drawing.groups import Groups
-from comity.drawing.routes import bend_around, bend_inward, middle_of
+from comity.drawing.routes import Floats, bend_around, bend_inward, middle_of
 from comity.drawing.widths import widths_of
 from comity.report.story import Edge, Story
 
@@ -181,14 +182,29 @@ class _Routes:
     home: Mapping[str, int]
     at: Callable[[Point], Point]
 
+    def _others(self, giver: str, taker: str) -> Floats:
+        """Return what an arrow between coalitions goes around: other coalitions, and other clients of these two."""
+        ends = {self.home[giver], self.home[taker]}
+        boxes = [box.bounds for box in self.stand.boxes if box.number not in ends]
+        there = chain.from_iterable(self._members[number] for number in ends)
+        nodes = [self.stand.places[client].node for client in there if client not in (giver, taker)]
+        boxes += [Bounds.around([node]).wider(_CLEAR) for node in nodes]
+        return np.array(boxes, dtype=np.float64).reshape(-1, 4)
+
+    @cached_property
+    def _members(self) -> Mapping[int, Sequence[str]]:
+        members: dict[int, list[str]] = {}
+        for client, number in self.home.items():
+            members.setdefault(number, []).append(client)
+        return members
+
     def paths(self, giver: str, taker: str, width: float) -> tuple[str, str]:
         """Return the paths of an arrow's line and of its head."""
         start, end = self.stand.places[giver].node, self.stand.places[taker].node
         if self.home[giver] == self.home[taker]:
             bend = bend_inward(start, end, self.stand.centres[giver])
         else:
-            ends = (self.home[giver], self.home[taker])
-            bend = bend_around(start, end, np.array([b.bounds for b in self.stand.boxes if b.number not in ends]))
+            bend = bend_around(start, end, self._others(giver, taker))
         middle = middle_of(start, end, bend)
         control = 2 * middle[0] - (start[0] + end[0]) / 2, 2 * middle[1] - (start[1] + end[1]) / 2
         long, half = _HEAD_LONG * (1 + width / 6), _HEAD_HALF * (1 + width / 4)
