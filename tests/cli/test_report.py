@@ -86,7 +86,9 @@ def test_figures_are_drawn(comity, run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "there is neither result.json nor equilibrium.json in it"),
+        (["nowhere"], "nowhere: there is no such directory"),
+        (["wishes.csv"], "wishes.csv: this is a file; give the directory that it is in"),
+        (["."], "there is neither result.json nor equilibrium.json in it"),
         (["RUN", "--for", "Nroth", "--out", "x.html"], "did you mean 'North'?"),
         (["RUN", "--for", "North"], "--for needs --out FILE"),
         (["RUN", "--format", "svg"], "--format goes with --figures"),

@@ -71,7 +71,7 @@ def test_larger_sets_allow_no_less() -> None:
 def test_groups_and_singletons() -> None:
     names = [str(number) for number in range(6)]
     for weights in ("pooled", "optimal"):
-        found = exhaust(two_groups(0, 40, 50, 0.02, 1.0).front(repeats=4), names, Search(), weights)
+        found = exhaust(two_groups(0, 40, 50, 0.02, 1.0).front(repeats=2), names, Search(), weights)
         assert {frozenset("012"), frozenset("345")} == set(found.equilibrium.coalitions)
         alone = exhaust(two_groups(0, 20, 500, 0.1, 0.01).front(), names, Search(), weights)
         assert all(len(chosen) == 1 for chosen in alone.choices.values())
