@@ -49,7 +49,7 @@ def sections(result: Result) -> tuple[Section, ...]:
         _contributions(result),
         _confidence(result),
         _proof(result),
-        _privacy(result),
+        privacy_spent(result),
         _traffic(result),
     )
     return tuple(section for section in told if section is not None)
@@ -205,7 +205,7 @@ def forgiven(result: Result) -> tuple[str, ...]:
     return (f"a gain within its error counts as none: of {client} up to {amount:.2g}, of the others no more",)
 
 
-def _privacy(result: Result) -> Section | None:
+def privacy_spent(result: Result) -> Section | None:
     """Return what clients with clipped or noisy answers have spent, if there are any."""
     if not result.privacy:
         return None

@@ -11,6 +11,7 @@ from torch import nn
 import comity
 from comity.client.examples import DatasetClient
 from comity.fronts.hypernetwork import Training
+from comity.report import write_report
 from comity.sealed import seal
 from small_tables import classes, numbers
 
@@ -96,6 +97,15 @@ def test_a_result_says_what_was_spent(noisy: comity.Result, tmp_path: Path) -> N
     (tmp_path / "run" / "result.json").write_text(json.dumps(document))
     with pytest.raises(comity.ChangedError, match="its seal is broken"):
         comity.verify(tmp_path / "run")
+
+
+def test_a_report_says_it_too(noisy: comity.Result, tmp_path: Path) -> None:
+    write_report(noisy, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    told = page[page.index('<section id="privacy"') :].partition("</section>")[0]
+    for client, stated in noisy.privacy.items():
+        assert f"<tr><td>{client}</td><td>{stated['epsilon']:.3g}</td><td>1e-05</td><td>moments</td>" in told
+    assert '<a href="#privacy">' in page
 
 
 @pytest.mark.parametrize(

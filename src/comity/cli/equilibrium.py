@@ -174,10 +174,13 @@ def document_of(found: Equilibrium, game: Game | None, certificate: Certificate 
 
 
 def _report(document: dict[str, Any]) -> str:
-    """Return the report; of more clients than a page can show there is none."""
-    from comity.report import MOST, render, story_of_document
+    """Return the report; of more clients or wishes than a page can show there is none."""
+    from comity.report import MOST, fits, render, story_of_document
 
-    return render(story_of_document(document)) if len(document["clients"]) <= MOST else ""
+    if len(document["clients"]) > MOST:  # before a story of millions is made
+        return ""
+    story = story_of_document(document)
+    return render(story) if fits(story) else ""
 
 
 def _json(document: dict[str, Any]) -> str:

@@ -96,6 +96,8 @@ def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
         if done:  # it was cut off before everybody had its part
             federation = replace(federation, job=str(json.loads(read_text(working / _JOB))["name"]))
             result = Result.load(job.out)
+            if not (job.out / REPORT).exists():
+                write_report(result, job.out / REPORT)
         else:
             check_policies(federation, job.study)
             marks = {client: federation.rules[client].rows for client in federation.clients}

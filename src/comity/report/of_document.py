@@ -77,15 +77,12 @@ def _member(
     contributions: Mapping[Edge, float],
 ) -> Member:
     members = told["coalitions"][number[client] - 1]["members"]
-    wants = tuple(giver for giver, taker in edges if taker == client)
     lost = [giver for giver, taker in unmet if taker == client]
-    partners = [name for name in wants if name in members]
+    partners = [giver for giver, taker in edges if taker == client and giver in members]
     return Member(
         name=client,
         coalition=number[client],
         advice=_advice(client, [name for name in members if name != client], lost),
-        wants=wants,
-        wanted_by=tuple(taker for giver, taker in edges if giver == client),
         unmet=tuple(f"{client} wanted {giver}, who does without it" for giver in lost),
         partners=tuple(
             Partner(name, brings=f"{contributions[name, client]:.6g}" if (name, client) in contributions else "")

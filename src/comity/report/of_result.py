@@ -15,7 +15,7 @@ from comity.report.words import Scale, how_sure, name_of, should_join, some, who
 from comity.result import Result
 from comity.schema import Schema
 from comity.study import Study
-from comity.tellings import forgiven, loss_unit, reason
+from comity.tellings import forgiven, loss_unit, privacy_spent, reason
 from comity.writing import bytes_of, count, decimals_for, share_of
 
 _DOTS = {
@@ -58,6 +58,7 @@ def story_of(result: Result, written: str = "") -> Story:
         proof=proof,
         sensitivity=sensitivity,
         done=tuple(_done(result, written)),
+        privacy=privacy_spent(result),
         warnings=result.warnings,
     )
 
@@ -73,8 +74,6 @@ def _member(result: Result, client: str, lost: list[str], scale: Scale) -> Membe
         name=client,
         coalition=_number(result, client),
         advice=should_join(client, standing, partners, lost, scale),
-        wants=tuple(giver for giver, taker in result.graph.edges() if taker == client),
-        wanted_by=tuple(taker for giver, taker in result.graph.edges() if giver == client),
         unmet=tuple(reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
         partners=tuple(
             Partner(name, share_of(weights.get(name, 0.0)), f"{brought[name]:.{places}f}" if name in brought else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,8 @@ from comity.writing import decimals_for
 
 MANY = 60  # clients, or
 MANY_ARROWS = 300  # of which all at once can be told apart no more: then the matrix is shown first
+DRAWN = 5_000  # arrows, of which no picture says anything: then there is a matrix only
+MOST_ARROWS = 100_000  # of which a page can still be opened
 _CELLS = (24.0, 900.0)  # pixels: the largest cell of a matrix, and about the largest matrix
 _LABELLED = 80  # clients whose names still fit beside a matrix
 _LONGEST, _LETTER = 24, 7.5  # letters of a name that are shown there, and pixels of one
@@ -28,7 +30,7 @@ _TITLE = 110.0  # pixels of what an axis is called
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Matrix:
     """What a matrix of clients takes: the side of a cell, the room for names before it, and the side of it all."""
 
     cell: float
@@ -38,8 +40,8 @@ class Frame:
     longest: int = _LONGEST
 
     @classmethod
-    def around(cls, names: Sequence[str]) -> Frame:
-        """Return the frame of a matrix with a row and a column for each name."""
+    def around(cls, names: Sequence[str]) -> Matrix:
+        """Return what a matrix takes with a row and a column for each name."""
         cell = max(3.0, min(_CELLS[0], _CELLS[1] / len(names)))
         labelled = len(names) <= _LABELLED
         room = 16.0 + (_LETTER * min(_LONGEST, max(map(len, names))) if labelled else 0.0)
@@ -52,22 +54,22 @@ def render(story: Story) -> str:
     place_of = {client: at for at, client in enumerate(story.names)}
     dots = [dot for member in story.members for dot in member.dots if dot.known]
     axis = Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
-    given: Counter[str] = Counter()
-    received: Counter[str] = Counter()
+    given: defaultdict[str, float] = defaultdict(float)
+    received: defaultdict[str, float] = defaultdict(float)
     for (giver, receiver), value in story.contributions.items():
-        given[giver] += value  # type: ignore[assignment]
-        received[receiver] += value  # type: ignore[assignment]
+        given[giver] += value
+        received[receiver] += value
     places = max(2, decimals_for(list(story.contributions.values())))
     return _environment().get_template("report.html").render(
         story=story,
         style=_asset("report.css"),
         script=_asset("report.js"),
         data=_script_json(_data(story, edges, place_of)),
-        picture=picture_of(story),
+        picture=picture_of(story) if len(edges) <= DRAWN else None,
         looks=looks_of(story),
         edges=edges,
         place_of=place_of,
-        frame=Frame.around(story.names),
+        frame=Matrix.around(story.names),
         matrix_first=len(story.names) > MANY or len(edges) > MANY_ARROWS,
         axis=axis,
         intervals=any(dot.has_interval for dot in dots),

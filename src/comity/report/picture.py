@@ -69,8 +69,6 @@ class Frame:
 class Arrow:
     """An arrow: the path of its line and of its head, the width of the line, and whether it is a wish that is unmet."""
 
-    giver: int
-    taker: int
     line: str
     head: str
     width: float
@@ -115,7 +113,6 @@ def picture_of(story: Story) -> Picture:
     groups = _groups(story)
     stand = arrange(groups)
     bounds = _bounds(stand)
-    place_of = {client: at for at, client in enumerate(story.names)}
 
     def at(point: Point) -> Point:
         return _round(_SCALE * (point[0] - bounds.left)), _round(_SCALE * (bounds.high - point[1]))
@@ -139,8 +136,8 @@ def picture_of(story: Story) -> Picture:
     arrows = []
     for giver, taker in edges:
         width = widths[giver, taker]
-        paths, lost = routes.paths(giver, taker, width), (giver, taker) in unmet
-        arrows.append(Arrow(place_of[giver], place_of[taker], *paths, round(_BROADER * width, 2), lost))
+        paths = routes.paths(giver, taker, width)
+        arrows.append(Arrow(*paths, round(_BROADER * width, 2), (giver, taker) in unmet))
     peels = tuple(
         label(f"peel {number + 1}", (left, top - 0.1), "right") for number, (left, top) in enumerate(stand.peels)
     )

@@ -13,7 +13,8 @@ from comity.own import Own
 from comity.report.of_document import story_of_document
 from comity.report.of_own import story_of_own
 from comity.report.of_result import story_of
-from comity.report.page import render, render_own
+from comity.report.page import MOST_ARROWS, render, render_own
+from comity.report.picture import edges_of
 from comity.report.story import Story
 from comity.result import Result
 from comity.sealed import MARKER, read_document
@@ -23,8 +24,8 @@ MOST = 2000  # clients, of which a page of a graph or a game can be shown
 
 
 def write_report(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write the report of a result into an HTML file; what was there is replaced."""
-    write_text(path, render(story_of(result)))
+    """Write the report of a result that was made now into an HTML file; what was there is replaced."""
+    write_text(path, render(story_of(result, _written(datetime.now(UTC)))))
 
 
 def write_own_page(own: Own, path: str | os.PathLike[str], job: str = "") -> None:
@@ -64,9 +65,17 @@ def open_run(run: str | os.PathLike[str]) -> Result | Own | Story:
         story = story_of_document(parse_json(text), saved_at(run))
     except InputError as error:
         raise FormatError(f"{file}: {error}") from None
-    if len(story.names) > MOST:
-        raise InputError(f"{run}: there are {len(story.names):,} clients, and a report can show {MOST:,}")
+    if not fits(story):
+        raise InputError(
+            f"{run}: there are {len(story.names):,} clients with {len(edges_of(story)):,} wishes, "
+            f"and a report can show {MOST:,} with {MOST_ARROWS:,}"
+        )
     return story
+
+
+def fits(story: Story) -> bool:
+    """Tell whether a story has no more clients and wishes than a page can show."""
+    return len(story.names) <= MOST and len(edges_of(story)) <= MOST_ARROWS
 
 
 def saved_at(run: str | os.PathLike[str]) -> str:

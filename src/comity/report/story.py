@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from comity.tellings import Section
+
 Edge = tuple[str, str]  # a collaborator, and the client that wants it
 
 
@@ -42,13 +44,11 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A client: its coalition (counted from 1), what it gets, whom it wants and has, and whether it should join."""
+    """A client: its coalition (counted from 1), what it gets, whom it has and misses, and whether it should join."""
 
     name: str
     coalition: int
     advice: str
-    wants: tuple[str, ...] = ()
-    wanted_by: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
     partners: tuple[Partner, ...] = ()
     rows: int | None = None
@@ -119,6 +119,7 @@ class Story:
     proof: Proof | None = None
     sensitivity: Sensitivity | None = None
     done: tuple[tuple[str, str], ...] = ()
+    privacy: Section | None = None
     warnings: tuple[str, ...] = ()
 
     @property

@@ -171,8 +171,10 @@ def test_a_job_that_was_cut_off_before_sites_had_their_parts_sends_them(sites, t
     with pytest.raises(KeyboardInterrupt):
         coordinate(grid_of(sites), job, quiet)
     monkeypatch.setattr(at_coordinator, "_publish", publish)
+    (job.out / "report.html").unlink()  # as if it had been cut off before it was written
     grid = grid_of(sites)
     coordinate(grid, job, quiet)
+    assert (job.out / "report.html").exists()
     assert not any(message.metadata.message_type == ASK for message in grid.sent)
     assert all(list((path.parent / "received").iterdir()) for path in sites.values())
     with pytest.raises(OutputError, match="there is a result already"):

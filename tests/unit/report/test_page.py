@@ -1,13 +1,15 @@
 """Whatever clients, columns and classes are called, it is text; and a page needs nothing but itself."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from comity.errors import InputError
 from comity.own import Own
-from comity.report import render, render_own, story_of, story_of_document, story_of_own
+from comity.report import Story, open_run, render, render_own, runs, story_of, story_of_document, story_of_own
 from comity.schema import Target
 from comity.study import Study
 from reports import HOSTILE, game_document, graph_document, result_of
@@ -115,3 +117,26 @@ def test_many_clients_are_shown_as_a_matrix_first() -> None:
     few = render(story_of_document(game_document([f"c{number}" for number in range(7)], 5)))
     assert 'id="as-matrix" aria-pressed="true"' in many
     assert 'id="as-graph" aria-pressed="true"' in few
+
+
+def test_wishes_that_stay_unmet_are_dashed_without_a_script_too() -> None:
+    page = render(story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]})))
+    assert len(re.findall('class="edge lost"', page)) == 1
+    assert len(re.findall('class="edge"', page)) == 2
+
+
+def test_arrows_that_nobody_could_tell_apart_are_a_matrix_only() -> None:
+    names = [f"c{number}" for number in range(75)]
+    page = render(story_of_document(graph_document(dict.fromkeys(names, names))))
+    assert 'id="picture"' not in page
+    assert "Nobody could tell 5,550 arrows apart" in page
+    assert page.count('class="edge cell"') == 5550
+
+
+def test_of_more_than_a_page_can_show_there_is_none(tmp_path, monkeypatch) -> None:
+    (tmp_path / "equilibrium.json").write_text(json.dumps(graph_document({name: ["a", "b", "c"] for name in "abc"})))
+    monkeypatch.setattr(runs, "MOST_ARROWS", 6)
+    assert isinstance(open_run(tmp_path), Story)
+    monkeypatch.setattr(runs, "MOST_ARROWS", 5)
+    with pytest.raises(InputError, match="3 clients with 6 wishes, and a report can show 2,000 with 5"):
+        open_run(tmp_path)

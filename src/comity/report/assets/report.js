@@ -32,7 +32,7 @@
     if (number === result) {
       const remaining = new Set(data.clients.keys());
       return { remaining, asked: new Set(), edges: new Set([...data.formed, ...data.unmet]), lost: new Set(data.unmet),
-        formed: new Set(framesOf.keys()), result: true };
+        formed: new Set(data.coalition), result: true };
     }
     const { remaining, asked, edges } = data.steps[number];
     const formed = new Set(data.steps.slice(0, number + 1).flatMap((each) => each.left));
