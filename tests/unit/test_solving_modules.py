@@ -86,7 +86,7 @@ def test_a_seed_determines_everything_even_dropout() -> None:
 def test_a_personal_head_never_leaves() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
     given = module()
-    result = comity.solve(clients, model=given, personal="^head", training=QUICK, folds=3)
+    result = comity.solve(clients, model=given, personal="^head", training=Training(steps=30), folds=3)
     body = sum(each.numel() for each in given.body.parameters())
     assert result.models["coalition"].shape == (3, body)
     state = result.state_of("a", given, personal="^head")
@@ -95,8 +95,8 @@ def test_a_personal_head_never_leaves() -> None:
 
 def test_tuning_leaves_models_alone_as_they_are() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60)}
-    settings = {"model": module(), "training": Training(steps=60), "folds": 3}
-    plain, tuned = (comity.solve(clients, **settings, fine_tune=steps) for steps in (0, 20))
+    settings = {"model": module(), "training": Training(steps=20), "folds": 2}
+    plain, tuned = (comity.solve(clients, **settings, fine_tune=steps) for steps in (0, 5))
     assert plain.coalitions == tuned.coalitions
     np.testing.assert_array_equal(plain.models["alone"], tuned.models["alone"])
 
@@ -156,7 +156,7 @@ def test_a_federation_that_is_asked_twice_answers_alike() -> None:
     given = module()
     members = tuple(DatasetClient(name, images(seed, 50), given) for seed, name in enumerate("ab"))
     federation = comity.InProcess(members)
-    settings = {"model": given, "personal": "^head", "training": Training(steps=40)}
+    settings = {"model": given, "personal": "^head", "training": Training(steps=15), "folds": 2}
     one, other = (comity.solve(federation, **settings) for _ in range(2))
     assert list(one.game.records()) == list(other.game.records())
     np.testing.assert_array_equal(one.models["best"], other.models["best"])
