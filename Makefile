@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 2)')
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# Tests start many processes: what one of them has compiled is there for the others.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types contracts site tests format page pictures bench clean
 
@@ -30,7 +33,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@$(INSTALL) --editable .
 	@touch $@
 
-# Most of this is never imported: what is, is compiled then.
+# Most of this is never imported: what is, is compiled then, and kept.
 $(VENV)/.dev: $(VENV)/.core
 	@echo "==> installing what the tests need into $(VENV)"
 	@$(INSTALL) --no-compile --editable '.[dev]'

@@ -22,6 +22,7 @@ class Metric:
     matrix of counts (B, n): how often each row stands in each of B samples. It returns B values. A root is corrected
     (`corrected`) under the root. ``measure_within(predictions, target, counts, parts)`` is for predictions of several
     models, one for each of the parts (n,): a metric that compares rows with each other compares those of one part.
+    For people there are a `title`, what it means, and what rows it `needs` where some do not do.
     """
 
     task: Literal["regression", "classes"]
@@ -31,6 +32,9 @@ class Metric:
     most: float = np.inf
     is_root: bool = False
     compares_rows: bool = False
+    title: str = ""
+    meaning: str = ""
+    needs: str = ""
 
     def measure_within(self, predictions: Floats, target: Floats, counts: Floats, parts: NDArray[np.intp]) -> Floats:
         """Return the metric (B,) of predictions by several models, each of one part of the rows (n,)."""
@@ -114,10 +118,43 @@ def _mean(values: Floats, counts: Floats) -> Floats:
 
 
 METRICS: dict[str, Metric] = {
-    "auc": Metric("classes", True, _auc, 0.0, 1.0, compares_rows=True),
-    "accuracy": Metric("classes", True, _accuracy, 0.0, 1.0),
-    "log-loss": Metric("classes", False, _log_loss, 0.0),
-    "rmse": Metric("regression", False, _rmse, 0.0, is_root=True),
-    "r2": Metric("regression", True, _r2, most=1.0),
+    "auc": Metric(
+        "classes",
+        True,
+        _auc,
+        0.0,
+        1.0,
+        compares_rows=True,
+        title="AUC",
+        meaning="area under the ROC curve: how often a row of a class is ranked above one of another",
+        needs="rows of more than one class",
+    ),
+    "accuracy": Metric("classes", True, _accuracy, 0.0, 1.0, title="accuracy", meaning="share of rows predicted right"),
+    "log-loss": Metric(
+        "classes",
+        False,
+        _log_loss,
+        0.0,
+        title="log loss",
+        meaning="mean of −log p, where p is the probability that was given to the class that came true",
+    ),
+    "rmse": Metric(
+        "regression",
+        False,
+        _rmse,
+        0.0,
+        is_root=True,
+        title="RMSE",
+        meaning="root of the mean squared error, in the unit of the target",
+    ),
+    "r2": Metric(
+        "regression",
+        True,
+        _r2,
+        most=1.0,
+        title="R²",
+        meaning="share of the target's variance that is explained",
+        needs="rows whose targets differ",
+    ),
 }
 DEFAULT: dict[str, str] = {"classes": "auc", "regression": "rmse"}

@@ -43,6 +43,7 @@ class Own:
     others: Mapping[str, Standing]
     models: Mapping[str, Floats]
     left_out: tuple[str, ...] = ()
+    version: str = ""
 
     @classmethod
     def of(cls, result: Result, client: str, shown: Collection[str] = ()) -> Self:
@@ -66,6 +67,7 @@ class Own:
             others={name: result.utilities[name] for name in result.clients if name in shown and name != client},
             models={kind: result.models[kind][place : place + 1] for kind in KINDS},
             left_out=result.left_out,
+            version=result.version,
         )
 
     @property
@@ -76,6 +78,7 @@ class Own:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the models as plain values."""
         return {
+            "comity": self.version,
             "format": FORMAT,
             "own": self.client,
             "study": self.study.to_dict(),
@@ -110,6 +113,7 @@ class Own:
             others={name: Standing.from_dict(each) for name, each in told["others"].items()},
             models=models,
             left_out=tuple(told["left_out"]),
+            version=told["comity"],
         )
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:

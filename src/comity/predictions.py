@@ -15,6 +15,7 @@ from comity.encoding import encode, level_of
 from comity.encoding import predict as apply
 from comity.errors import InputError, UnknownClientError
 from comity.schema import CategoryColumn, Schema, list_columns
+from comity.writing import count
 
 if TYPE_CHECKING:
     from comity.own import Own
@@ -39,7 +40,9 @@ def predict(result: Result | Own, rows: pd.DataFrame, kind: str) -> tuple[pd.Dat
         )
     owners = rows[column].map(level_of, na_action="ignore")
     if owners.isna().any():
-        raise InputError(f"{int(owners.isna().sum())} rows have no value in {column!r}, which says whose each row is")
+        raise InputError(
+            f"column {column!r} says whose each row is, and is missing in {count(int(owners.isna().sum()), 'row')}"
+        )
     unknown = sorted(set(owners) - set(result.clients))
     if unknown:
         known = ", ".join(map(shown, result.clients[:_SHOWN])) + (" …" if len(result.clients) > _SHOWN else "")
@@ -81,16 +84,16 @@ def _notes(result: Result | Own, names: list[str], rows: pd.DataFrame) -> tuple[
         if missing and not column.indicator:
             taken = "none of its levels" if isinstance(column, CategoryColumn) else "its mean"
             notes.append(
-                f"column {column.name!r} is missing in {missing} rows, which it was not when the models were trained; "
-                f"it is taken for {taken} there"
+                f"column {column.name!r} is missing in {count(missing, 'row')}, which it was not when the models were "
+                f"trained; it is taken for {taken} there"
             )
         if not isinstance(column, CategoryColumn):
             continue
         present = rows[column.name].dropna().map(level_of)
         if unseen := sorted(set(present) - set(column.levels)):
-            count = int(present.isin(unseen).sum())
+            where = count(int(present.isin(unseen).sum()), "row")
             notes.append(
-                f"column {column.name!r} has values in {count} rows that no client had "
+                f"column {column.name!r} has values in {where} that no client had "
                 f"({', '.join(map(repr, unseen[:_SHOWN]))}); they are taken for none of its levels"
             )
     return tuple(notes)

@@ -65,6 +65,8 @@ class Result:
     """How networks were trained: nothing for linear models."""
     privacy: Mapping[str, Any] = field(default_factory=dict)
     """By what rules clients with clipped or noisy answers gave them, and what they had spent then (`PrivacyTold`)."""
+    version: str = field(default_factory=lambda: _version())
+    """The version of comity that made it."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the models as plain values: what ``result.json`` holds, but for the seal."""
         return {
-            "comity": _version(),
+            "comity": self.version,
             "format": FORMAT,
             "study": self.study.to_dict(),
             "metric": self.metric,
@@ -193,6 +195,7 @@ class Result:
             warnings=tuple(document["warnings"]),
             training=document.get("training", {}),
             privacy=document.get("privacy", {}),
+            version=document["comity"],
         )
 
     def __repr__(self) -> str:
@@ -218,7 +221,7 @@ def verify(directory: str | os.PathLike[str]) -> Result:
     document, _ = read_sealed(directory, KINDS)
     with _changed(directory):
         for part, again in result.to_dict().items():
-            if part != "comity" and document.get(part) != json.loads(json.dumps(again)):
+            if document.get(part) != json.loads(json.dumps(again)):
                 raise InputError(f"the part {part!r} is not what follows from the rest")
         if wrong := _disagreement(result):
             raise InputError(wrong)

@@ -16,6 +16,8 @@ from typing import Literal
 
 from comity.core import shown
 from comity.errors import InputError
+from comity.metrics import METRICS
+from comity.writing import count
 
 Task = Literal["regression", "classes"]
 Kind = Literal["number", "text", "mixed", "empty"]
@@ -148,18 +150,13 @@ def agree(
     for name in (target, *exclude, *keep):
         if name not in names:
             raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
+    _check_everywhere(known, [name for name in names if name != target and name not in exclude])
     _check_not_empty(known, {target, *exclude})
     warnings: list[str] = []
     columns: list[NumberColumn | CategoryColumn] = []
     for name in names:
         if name == target or name in exclude:
             continue
-        if without := [client for client in clients if name not in known[client]]:
-            owner = next(client for client in clients if name in known[client])
-            raise InputError(
-                f"column {name!r} is missing at client {without[0]!r}, but {owner!r} has it; add it, or leave it out "
-                f"with --exclude {name!r} (in a study: exclude)"
-            )
         column = _agree_on(name, {client: known[client][name] for client in clients}, warnings, name in keep)
         if column is not None:
             columns.append(column)
@@ -186,6 +183,27 @@ def list_columns(names: Collection[str], wanted: str = "") -> str:
     hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return f"the columns are {', '.join(map(shown, list(names)[:_SHOWN]))}{more}{hint}"
+
+
+def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
+    """Check that every client has these columns."""
+    absent = {name: [client for client in known if name not in known[client]] for name in names}
+    lacking = [name for name in names if absent[name]]
+    if len(lacking) == 1:
+        (name,) = lacking
+        owner = next(client for client in known if name in known[client])
+        raise InputError(
+            f"column {name!r} is missing at client {absent[name][0]!r}, but {owner!r} has it; add it, or leave it out "
+            f"with --exclude {name!r} (in a study: exclude)"
+        )
+    if lacking:
+        told = ", ".join(f"{name!r} at client {absent[name][0]!r}" for name in lacking[:_SHOWN])
+        more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
+        options = " ".join(f"--exclude {name!r}" for name in lacking[:_SHOWN])
+        raise InputError(
+            f"columns that other clients have are missing: {told}{more}; add them, or leave them out with {options} "
+            "(in a study: exclude)"
+        )
 
 
 def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], apart: Collection[str]) -> None:
@@ -276,8 +294,8 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
     for client, column in columns.items():
         if column.missing or column.kind == "empty":
             raise InputError(
-                f"the target {name!r} is missing in {column.missing} rows of client {client!r}; "
-                "fill them in, or take these rows out"
+                f"the target {name!r} is missing in {count(column.missing, 'row')} of client {client!r}; "
+                "fill it in there, or take what lacks it out"
             )
         if column.commas:
             raise InputError(_with_commas("the target", name, client))
@@ -297,7 +315,8 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
     if task == "regression":
         if not numbers:
             raise InputError(
-                f"the target {name!r} is text, which regression cannot predict; take the task 'classes' and its metrics"
+                f"the target {name!r} is text, which regression cannot predict; take the task 'classes', "
+                f"or one of its metrics ({_metrics('classes')})"
             )
         mean, scale = _pool(columns.values())
         if scale == 0:
@@ -310,8 +329,8 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
         return Target(name, task, mean=mean, scale=scale)
     if not told or 2 * len(levels) > max(sum(levels.values()), 4):
         raise InputError(
-            f"the target {name!r} has too many different values to be classes; take the task 'regression' and its "
-            "metrics"
+            f"the target {name!r} has too many different values to be classes; take the task 'regression', "
+            f"or one of its metrics ({_metrics('regression')})"
         )
     if {column.kind for column in columns.values()} - {"number", "text"}:
         client = next(client for client, column in columns.items() if column.kind == "mixed")
@@ -324,6 +343,10 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
         if column.levels is not None and len(column.levels) == 1
     ]
     return Target(name, task, classes=tuple(sorted(levels, key=_natural)))
+
+
+def _metrics(task: Task) -> str:
+    return ", ".join(name for name, metric in METRICS.items() if metric.task == task)
 
 
 def _clients(names: list[str]) -> str:

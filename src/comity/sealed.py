@@ -21,7 +21,7 @@ from comity.files import read_text, write_directory
 from comity.formats.json_text import parse_json
 
 MARKER, MODELS, NETWORKS = "result.json", "models.npz", "models.safetensors"
-REPORT = "report.html"
+REPORT, EQUILIBRIUM = "report.html", "equilibrium.json"
 FILES = (MARKER, MODELS, NETWORKS, REPORT)
 FORMAT = 2
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -58,16 +58,17 @@ def read_sealed(
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
     """Read a document and the models of these kinds, having checked that they are as they were written."""
     document = read_document(directory)
-    return document, _read_models(_place_of(directory), document["models"], kinds)
+    return document, _read_models(place_of(directory), document["models"], kinds)
 
 
 def read_document(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a document, having checked that it is as it was written."""
-    place = _place_of(directory)
+    place = place_of(directory)
     if not os.fspath(directory):
         raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
     if not place.is_dir():
-        raise FormatError(f"{directory}: there is no such directory; give one that comity solve wrote with --out")
+        what = "this is a file" if place.exists() else "there is no such directory"
+        raise FormatError(f"{directory}: {what}; give a directory that comity solve wrote with --out")
     if not (place / MARKER).exists():
         raise FormatError(f"{directory}: there is no {MARKER} in it; give a directory that comity solve wrote")
     try:
@@ -88,10 +89,10 @@ def read_document(directory: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def _place_of(directory: str | os.PathLike[str]) -> Path:
-    """Return the directory; who names the file in it means the run."""
-    place = Path(directory)
-    return place.parent if place.name == MARKER and place.is_file() else place
+def place_of(run: str | os.PathLike[str]) -> Path:
+    """Return the directory of a run; who names a file in it means the run."""
+    place = Path(run)
+    return place.parent if place.name in (*FILES, EQUILIBRIUM) and place.is_file() else place
 
 
 def _read_models(place: Path, told: Any, kinds: Iterable[str]) -> dict[str, NDArray[np.float64]]:

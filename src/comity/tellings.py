@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from comity.metrics import METRICS
-from comity.writing import HARDLY, bytes_of, change, count, decimals_for, interval, join, percent, share_of
+from comity.writing import (
+    HARDLY,
+    bytes_of,
+    change,
+    count,
+    decimals_for,
+    formed,
+    interval,
+    join,
+    percent,
+    places_for,
+    plain,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from comity.peels import UnmetWish
@@ -35,8 +49,8 @@ def summary(result: Result) -> str:
     rows = sum(standing.rows for standing in result.utilities.values())
     classes = ", ".join(target.classes[:_FEW]) + " …" * (len(target.classes) > _FEW)
     what = f"classes {classes}" if classes else "a number"
-    formed = count(len(result.coalitions), "coalition")
-    return f"{count(len(result.clients), 'client')} with {rows:,} rows, to predict {target.name} ({what}): {formed}."
+    found = formed(list(map(len, result.coalitions)))
+    return f"{count(len(result.clients), 'client')} with {rows:,} rows, to predict {target.name} ({what}): {found}."
 
 
 def sections(result: Result) -> tuple[Section, ...]:
@@ -114,9 +128,19 @@ def _standings(result: Result) -> Section:
         right=columns[1:],
         lines=(
             "Judged on rows that neither trained nor chose anything. At best is with everybody willing.",
-            "Clients choose by the losses below; by these figures, noisy too, a gain may turn out to be none.",
+            *_for_all(result, places),
+            "Clients chose by losses on other rows; by these figures, noisy too, a gain may turn out to be none.",
         ),
     )
+
+
+def _for_all(result: Result, places: int) -> Iterator[str]:
+    """Say for comparison what one model for all would give."""
+    figures = {client: each.together.value for client, each in result.utilities.items()}
+    told = [f"{client} {plain(value, places)}" for client, value in figures.items() if not math.isnan(value)]
+    if told:
+        more = f" and {len(told) - _FEW:,} more" if len(told) > _FEW else ""
+        yield f"With one model on all rows: {', '.join(told[:_FEW])}{more}."
 
 
 def _weights(result: Result) -> Section:
@@ -151,7 +175,7 @@ def _contributions(result: Result) -> Section:
     inner = [each for each in result.certificate.inner if len(each.without) == 1]
     if not inner:
         return Section("Who contributes what to whom", lines=("nobody contributes anything: all train alone",))
-    places = max(2, decimals_for([each.margin for each in inner]))
+    places = places_for([each.margin for each in inner])
     rows = tuple(
         (
             next(iter(e.without)),
@@ -202,7 +226,7 @@ def forgiven(result: Result) -> tuple[str, ...]:
     client, amount = max(result.certificate.forgiven.items(), key=lambda item: item[1])
     if not amount:
         return ()
-    return (f"a gain within its error counts as none: of {client} up to {amount:.2g}, of the others no more",)
+    return (f"a gain within its error counts as none; the most that is so forgiven is {amount:.2g}, of {client}",)
 
 
 def privacy_spent(result: Result) -> Section | None:

@@ -47,22 +47,49 @@ def decimals_for(errors: Sequence[float]) -> int:
     return min(max(1 - math.floor(math.log10(statistics.median(known))), 0), _MOST_PLACES)
 
 
+def places_for(values: Sequence[float]) -> int:
+    """Return with how many decimals contributions are written: a middling one has two digits, and all have two."""
+    return max(2, decimals_for(values))
+
+
+def plain(value: float, places: int, sign: str = "") -> str:
+    """Write a number with so many decimals, and with a plus if `sign` is one; nothing is never less than nothing.
+
+    >>> plain(-0.04, 1), plain(-0.06, 1), plain(0.06, 1, "+")
+    ('0.0', '-0.1', '+0.1')
+    """
+    return f"{round(value, places) + 0.0:{sign}.{places}f}"
+
+
 def interval(figure: Figure, places: int, least: float, most: float) -> str:
     """Write a figure with its interval, as far as this is within what the metric can be; a dash cannot be said."""
     if math.isnan(figure.value):
         return "–"
-    low, high = max(figure.low, least), min(figure.high, most)
-    if math.isnan(low) or math.isnan(high):
-        return f"{figure.value:.{places}f}"
-    return f"{figure.value:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+    value = plain(figure.value, places)
+    if math.isnan(figure.error):
+        return value
+    return f"{value} [{plain(max(figure.low, least), places)}, {plain(min(figure.high, most), places)}]"
 
 
 def change(figure: Figure, places: int) -> str:
     """Write a difference with its interval; what cannot be said is said so."""
     if math.isnan(figure.value) or math.isnan(figure.error):
         return "unknown"
-    value, low, high = (f"{round(each, places) + 0.0:+.{places}f}" for each in (figure.value, figure.low, figure.high))
+    value, low, high = (plain(each, places, "+") for each in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]"
+
+
+def formed(sizes: Sequence[int]) -> str:
+    """Say of coalitions of these sizes how many there are.
+
+    >>> formed([3, 1, 2]), formed([2]), formed([1, 1])
+    ('2 coalitions and 1 client alone', '1 coalition', 'everybody alone')
+    """
+    together = sum(size > 1 for size in sizes)
+    alone = len(sizes) - together
+    if not together:
+        return "everybody alone"
+    return count(together, "coalition") + (f" and {count(alone, 'client')} alone" if alone else "")
 
 
 def percent(share: float) -> str:

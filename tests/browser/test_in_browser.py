@@ -130,6 +130,8 @@ def test_text_agrees_with_the_result(opened) -> None:
     assert {(result.clients[giver], result.clients[taker]) for giver, taker in warm} == {
         (each.giver, each.receiver) for each in result.contributions
     }
+    figures = report.page.eval_on_selector_all("#heat .warm text", "cells => cells.map(cell => cell.textContent)")
+    assert sorted(figures) == sorted(f"{each.value:.2g}" for each in result.contributions)
 
 
 def comity_page(result: comity.Result) -> str:
@@ -172,6 +174,7 @@ def test_clients_are_reached_by_keyboard(opened) -> None:
     assert report.step() == "Result"
     page.keyboard.press("Enter")
     expect(page.locator("#client-2")).to_be_in_viewport()
+    expect(page.locator("#client-2")).to_be_focused()
 
 
 def test_views_switch_and_the_heat_map_sorts(opened) -> None:
@@ -195,6 +198,8 @@ def test_views_switch_and_the_heat_map_sorts(opened) -> None:
         first = page.locator("#totals tbody tr").first.get_attribute("data-client")
         top = page.locator(f'#heat .row-name[data-client="{first}"]').get_attribute("transform")
         assert top == "translate(0 0)"
+        cells = page.locator(f'#heat .warm[data-receiver="{first}"]')
+        assert all(cell.get_attribute("transform").endswith(" 0)") for cell in cells.all())
         button.click()
         assert order(column) == sorted(order(column))
         assert button.locator("..").get_attribute("aria-sort") == "ascending"

@@ -36,7 +36,7 @@ def test_a_graph_in_every_format_gives_the_same(comity: Run, tmp_path: Path) -> 
         assert done.returncode == 0, done.stderr
         outputs.add(done.stdout)
     (output,) = outputs
-    assert "6 clients with 7 wishes: 3 coalitions in 2 peels." in output
+    assert "6 clients with 7 wishes: 2 coalitions and 1 client alone, in 2 peels." in output
     lines = [line.split(maxsplit=2) for line in output.splitlines()]
     assert ["1", "1", "1, 2, 3"] in lines
     assert ["2", "1", "5, 6"] in lines
@@ -128,7 +128,7 @@ def test_standard_input(comity: Run, tmp_path: Path) -> None:
     for ending in (".json", ".csv", ".graphml"):
         figure_2().save(tmp_path / f"graph{ending}")
         text = (tmp_path / f"graph{ending}").read_text()
-        assert "3 coalitions" in comity("equilibrium", "-", input=text).stdout
+        assert "2 coalitions and 1 client alone" in comity("equilibrium", "-", input=text).stdout
 
 
 def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_unusual_edge_lists_and_graphml(comity: Run, tmp_path: Path) -> None:
         '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
         '<edge source="a" target="b" directed="true"/></graph></graphml>'
     )
-    assert "2 clients with 1 wish: 2 coalitions" in comity("equilibrium", "mixed.graphml").stdout
+    assert "2 clients with 1 wish: everybody alone, in 2 peels" in comity("equilibrium", "mixed.graphml").stdout
 
 
 @pytest.mark.parametrize("columns", [60, 200])

@@ -67,6 +67,15 @@ def test_a_client_predicts_with_what_it_got(comity, run, tmp_path):
     assert (tmp_path / "own-predicted.csv").read_text().splitlines() == everybody[: len(own) + 1]
 
 
+def test_who_names_a_file_of_a_run_means_the_run(comity, run, tmp_path):
+    for name in ("result.json", "report.html", "models.npz"):
+        done = comity("report", run / name)
+        assert (done.returncode, done.stdout) == (0, f"Written to {run}/report.html\n"), done.stderr
+        assert comity("show", run / name).stdout == comity("show", run).stdout
+    (tmp_path / "note.txt").write_text("no run")
+    assert "note.txt: this is a file; give a directory that comity solve wrote" in comity("show", "note.txt").stderr
+
+
 @pytest.mark.parametrize("command", ["show", "verify"])
 def test_what_one_client_got_is_not_taken_for_a_result(comity, run, tmp_path, command):
     Own.of(package.Result.load(run), "North").save(tmp_path / "received")

@@ -50,7 +50,7 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
     done = comity(*SOLVE, "--target", "effect", "--out", "run", "--resamples", "3")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (
-        "3 clients with 72 rows, to predict effect (a number): 2 coalitions.",
+        "3 clients with 72 rows, to predict effect (a number): 1 coalition and 1 client alone.",
         "What each client gets: rmse of its model (less is better), with intervals of 95 %",
         "Judged on rows that neither trained nor chose anything.",
         "Collaborators in the coalition, with the weight of a row of each",
@@ -113,7 +113,7 @@ def test_every_source_gives_the_same(comity: Run, tmp_path: Path) -> None:
     }
     outputs.add(comity("solve", "each", "--target", "effect", *QUICK).stdout)
     (output,) = outputs
-    assert "2 coalitions" in output
+    assert "1 coalition and 1 client alone" in output
 
 
 def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_the_options_do_something(comity: Run, table: str) -> None:
         assert done.returncode in (0, 1), done.stderr
         told[name] = done.stdout
     assert "with the weight of all rows of each" in told["per client"]
-    assert "3 coalitions" in told["sure"]
+    assert "everybody alone" in told["sure"]
     assert len(set(told.values())) == 4
 
 

@@ -78,7 +78,7 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "folds": (lambda f: f, ("--folds", "13"), ("'North' has 24 rows, too few for 13 folds",)),
     "nameless rows": (with_value("site", 3, None), (), ("column 'site'", "missing in 1 of 72 rows")),
     "client all missing": (emptied("South", *FEATURES), (), ("client 'South' has no value in any column",)),
-    "target missing": (with_value("effect", 30, None), (), ("target 'effect' is missing in 1 rows of client 'South'",)),
+    "target missing": (with_value("effect", 30, None), (), ("target 'effect' is missing in 1 row of client 'South'",)),
     "target gone at a client": (emptied("West", "effect"), (), ("target 'effect' is missing in 24 rows", "'West'")),
     "constant target": (lambda f: f.assign(effect=2.5), (), ("target 'effect' is", "2.5", "nothing to predict")),
     "infinite value": (with_value("dose", 30, np.inf), (), ("column 'dose' of client 'South' has an infinite value",)),
@@ -90,9 +90,13 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
         ("column 'age'", "'North'", "text at 'West'"),
     ),
     "text to regress": (lambda f: f, ("--target", "sex", "--task", "regression"), ("is text", "'classes'")),
-    "metric for numbers": (lambda f: f, ("--target", "sex", "--metric", "rmse"), ("is text", "'classes'")),
+    "metric for numbers": (
+        lambda f: f,
+        ("--target", "sex", "--metric", "rmse"),
+        ("is text", "(auc, ac"),
+    ),
     "too many classes": (lambda f: f, ("--task", "classes"), ("too many different values to be classes",)),
-    "metric for classes": (lambda f: f, ("--metric", "auc"), ("too many different values to be classes",)),
+    "metric for classes": (lambda f: f, ("--metric", "auc"), ("too many different values to be classes", "(rmse, r2)")),
     "metric against task": (lambda f: f, ("--task", "regression", "--metric", "auc"), ("'auc' is not for the task",)),
     "one fold": (lambda f: f, ("--folds", "1"), ("folds is 1", "2 or more")),
     "no judge": (lambda f: f, ("--judges", "0"), ("judges is 0",)),
@@ -143,12 +147,23 @@ def test_bad_file(comity: Run, tmp_path: Path, name: str, content: str | bytes, 
 def test_wrong_use(comity: Run, tmp_path: Path) -> None:
     numbers().to_csv(tmp_path / "table.csv", index=False)
     check_refusal(comity("solve", "nowhere.csv", *ON_NUMBERS), "nowhere.csv: there is no such file")
+    check_refusal(comity("solve", "tabel.csv", *ON_NUMBERS), "there is no such file; did you mean 'table.csv'?")
     check_refusal(comity("solve", "", *ON_NUMBERS), "the name of the file is empty")
     check_refusal(comity("solve", *ON_NUMBERS), "say which table")
     check_refusal(comity("solve", "table.csv", "--client", "site"), "say which column is to be predicted")
-    check_refusal(comity("solve", "table.csv", "--target", "effect"), "say which column names the client")
+    check_refusal(
+        comity("solve", "table.csv", "--target", "effect"), "say which column names the client (--client, or client=)"
+    )
     check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--force"), "--force goes with --out")
     check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--flods", "3"), "No such option")
+
+
+def test_what_is_odd_about_a_table_is_said_before_the_work_begins(comity: Run, tmp_path: Path) -> None:
+    numbers().replace({"site": {"South": "North "}}).to_csv(tmp_path / "table.csv", index=False)
+    done = comity("solve", "table.csv", "--client", "site", "--target", "effects")
+    first, second = done.stderr.splitlines()
+    assert first == "Warning: 'North' and 'North ' are taken for two clients"
+    assert second.startswith("Error: there is no column 'effects'")
 
 
 def test_bad_directories(comity: Run, tmp_path: Path) -> None:
@@ -159,6 +174,13 @@ def test_bad_directories(comity: Run, tmp_path: Path) -> None:
     numbers().drop(columns=["site", "dose"]).to_csv(tmp_path / "each" / "Zone.csv", index=False)
     check_refusal(comity("solve", "each", "--target", "effect"), "column 'dose' is missing at client 'Zone'")
     assert comity("solve", "each", "--target", "effect", "--exclude", "dose", *QUICK).returncode == 0
+    numbers().drop(columns=["site", "age"]).to_csv(tmp_path / "each" / "Area.csv", index=False)
+    check_refusal(
+        comity("solve", "each", "--target", "effect"),
+        "columns that other clients have are missing: 'dose' at client 'Zone', 'age' at client 'Area'; "
+        "add them, or leave them out with --exclude 'dose' --exclude 'age'",
+    )
+    (tmp_path / "each" / "Area.csv").unlink()
     (tmp_path / "each" / "notes.txt").write_text("x")
     check_refusal(comity("solve", "each", "--target", "effect"), "'notes.txt' is not a client's table")
 
@@ -346,11 +368,11 @@ def test_bad_predictions(comity: Run, saved: Path, tmp_path: Path) -> None:
     check_refusal(predict(new), "p.csv: there is such a file already")
     check_warning(
         predict(with_value("sex", 0, "x")(new), "--force"),
-        "column 'sex' has values in 1 rows that no client had ('x'); they are taken for none of its levels",
+        "column 'sex' has values in 1 row that no client had ('x'); they are taken for none of its levels",
     )
     check_warning(
         predict(with_value("dose", 2, None)(new), "--force"),
-        "column 'dose' is missing in 1 rows, which it was not when the models were trained",
+        "column 'dose' is missing in 1 row, which it was not when the models were trained",
     )
     check_refusal(comity("predict", saved, "new.csv", "--out", "new.csv", "--force"), "these are the rows to predict")
     check_refusal(comity("predict", saved, "new.csv", "--out", "."), "this is a directory")
@@ -369,7 +391,7 @@ def test_something_that_is_no_run(comity: Run, tmp_path: Path) -> None:
     for name, message in {
         "nowhere": "nowhere: there is no such directory",
         "": "the name of the directory is empty",
-        "table.csv": "there is no such directory",
+        "table.csv": "this is a file; give a directory that comity solve wrote",
         "empty": "there is no result.json in it",
         "other": "this is not a result of comity solve",
         "broken": "not valid JSON",

@@ -261,7 +261,7 @@ Y = [0.5, 1.5, 2.5, 3.5]
     [
         (one(x=[1, 2, 3, 4]), "there is no column 'y'; the columns are 'x'"),
         (one(y=Y), "no column is left"),
-        (one(x=[1, 2, 3, 4], y=[1.0, None, 2.0, 3.0]), "the target 'y' is missing in 1 rows of client 'a'"),
+        (one(x=[1, 2, 3, 4], y=[1.0, None, 2.0, 3.0]), "the target 'y' is missing in 1 row of client 'a'"),
         (one(x=[1, 2, 3, 4], y=[2.0] * 4), "is '2' in every row"),
         (one(x=[1, 2, 3, 4], y=["u"] * 4), "'u' in every row"),
         (one(x=[1.0, np.inf, 2, 3], y=Y), "column 'x' of client 'a' has an infinite value"),

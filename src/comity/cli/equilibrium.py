@@ -197,14 +197,16 @@ def _utilities(game: Game, found: Equilibrium, client: str) -> tuple[float, floa
 def _show(
     found: Equilibrium, graph: BenefitGraph, game: Game | None, certificate: Certificate | None, *, peels: bool
 ) -> None:
+    import numpy as np
+
     from comity.cli.narrate import reason, show_peels, ties
     from comity.cli.screen import Screen, printable
-    from comity.writing import count
+    from comity.writing import count, formed
 
     screen = Screen()
     screen.say(
         f"{count(len(found.clients), 'client')} with {count(graph.edge_count, 'wish', 'wishes')}: "
-        f"{count(len(found.peel_of), 'coalition')} in {count(len(found.peels), 'peel')}."
+        f"{formed(np.bincount(found.numbers).tolist())}, in {count(len(found.peels), 'peel')}."
     )
     if peels:
         show_peels(found, screen)

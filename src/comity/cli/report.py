@@ -46,7 +46,7 @@ def report(
     from comity.errors import OutputError
     from comity.files import write_text
     from comity.report import open_run, page_of
-    from comity.sealed import REPORT
+    from comity.sealed import REPORT, place_of
 
     if formats and figures is None:
         raise click.UsageError("--format goes with --figures DIR: it says in what form they are drawn.")
@@ -60,7 +60,7 @@ def report(
     if figures is not None:
         drawn = _draw(open_run(run), figures, formats or ("svg",))
         click.echo(f"Drawn in {figures}: {', '.join(path.name for path in drawn)}")
-    place = Path(run) / REPORT if out is None else Path(out)
+    place = place_of(run) / REPORT if out is None else Path(out)
     write_text(place, page)
     click.echo(f"Written to {place}")
     return 0

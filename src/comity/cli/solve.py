@@ -10,7 +10,9 @@ import click
 
 if TYPE_CHECKING:
     from comity.checkpoint import Checkpoint
+    from comity.cli.progress import Stages
     from comity.result import Result
+    from comity.solving import Opened
     from comity.study import Study
 
 DONE, REFUTED = 0, 1
@@ -83,6 +85,7 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     from comity.files import check_free
     from comity.report import write_report
     from comity.sealed import FILES, MARKER, MODELS, NETWORKS, REPORT
+    from comity.solving import run
 
     source, out, study = _settled(source, study_file, given)
     if force and out is None:
@@ -90,8 +93,11 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     if out is not None:
         check_free(out, FILES, force=force)
     checkpoint = _checkpoint(out, study, resume)
-    result = _solved(source, study, Stages(), checkpoint)
-    warn(result.warnings)
+    opened = _opened(source, study, Stages())
+    warn(opened.warnings)  # at once: what is wrong with a table is known before the work begins
+    with Stages() as stages:
+        result = run(opened, study, stages, checkpoint)
+    warn(result.warnings[len(opened.warnings) :])
     if out is not None:
         result.save(out, force=force)
         write_report(result, Path(out) / REPORT)
@@ -140,9 +146,9 @@ def _checkpoint(out: str | None, study: Study, resume: bool) -> Checkpoint | Non
     return checkpoint
 
 
-def _solved(source: str, study: Study, stages: Any, checkpoint: Checkpoint | None) -> Result:
-    from comity.solving import open_source, run
+def _opened(source: str, study: Study, stages: Stages) -> Opened:
+    from comity.solving import open_source
 
     with stages:
         stages("reading the table", 0, 1)
-        return run(open_source(source, study), study, stages, checkpoint)
+        return open_source(source, study)

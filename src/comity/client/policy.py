@@ -10,6 +10,7 @@ from typing import Any
 from comity.core import shown
 from comity.errors import InputError, RefusedError
 from comity.questions import QUESTIONS, Describe, Split, TellPrivacy
+from comity.writing import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
         return kind
     if rows < policy.least_rows:
         raise RefusedError(
-            f"client {name!r} has {rows} rows and answers nothing about fewer than {policy.least_rows}; "
-            "leave it out (--without), or ask it to lower its minimum"
+            f"client {name!r} has {count(rows, 'row')} and answers nothing about fewer than {policy.least_rows}; "
+            "leave it out (--without), or get more rows (a site may lower least_rows in its policy)"
         )
     folds = folds_of(question)
     if rows // folds < policy.least_part:

@@ -19,8 +19,11 @@ _EXTRAS = {
 def lacking(package: str, purpose: str) -> MissingDependencyError:
     """Return the error that says what a package is needed for and how to get it."""
     name = package.partition(".")[0]
-    source = f"'comity[{_EXTRAS[name]}]'" if name in _EXTRAS else name
-    return MissingDependencyError(f"{name} is needed {purpose}; pip install {source}")
+    extra = _EXTRAS.get(name)
+    how = (
+        f"install comity's extra {extra!r} (in its clone: pip install '.[{extra}]')" if extra else f"pip install {name}"
+    )
+    return MissingDependencyError(f"{name} is needed {purpose}; {how}")
 
 
 def require(package: str, purpose: str) -> Any:

@@ -16,7 +16,6 @@ from comity.metrics import METRICS
 from comity.peels import Equilibrium
 from comity.report import Story, render, story_of_document
 from comity.report.story import Dot, Member
-from comity.report.words import name_of
 
 REPORTS = "reports"
 
@@ -53,12 +52,13 @@ def _with_values(
     }
 
     def dots(member: Member) -> tuple[Dot, ...]:
-        known = {label: values.get(f"{before}{member.name}") for label, values in shown.items()}
-        told = {label: value for label, value in known.items() if value is not None}
+        all_values = {label: values.get(f"{before}{member.name}") for label, values in shown.items()}
+        told = {label: value for label, value in all_values.items() if value is not None}
         return tuple(
             Dot(label, value, text="unknown" if math.isnan(value) else f"{value:.4g}") for label, value in told.items()
         )
 
+    known = METRICS.get(metric)
     verdict = cell.story.get(f"{before}verdict")
     answer = [line for line in story.answer if "nothing to prove" not in line]
     if verdict:
@@ -66,8 +66,8 @@ def _with_values(
     return replace(
         story,
         members=tuple(replace(member, dots=dots(member)) for member in story.members),
-        axis=f"{experiment.values or name_of(metric)} on rows to test with",
-        more_is_better=METRICS[metric].more_is_better if metric in METRICS else True,
+        axis=f"{experiment.values or (known.title if known else metric)} on rows to test with",
+        more_is_better=known.more_is_better if known else True,
         done=tuple((name, command if name == "To repeat it" else value) for name, value in story.done),
         answer=tuple(answer),
     )

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from comity.report.words import minus
+from comity.writing import plain
+
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TICKS = 5
 _ROOM = 0.04
@@ -62,5 +65,5 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         return tuple(
-            Tick(f"{number * step + 0.0:.{places}f}", self.share(number * step)) for number in range(first, last + 1)
+            Tick(minus(plain(number * step, places)), self.share(number * step)) for number in range(first, last + 1)
         )

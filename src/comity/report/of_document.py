@@ -9,11 +9,9 @@ from typing import Any
 from comity.errors import FormatError
 from comity.narration import tell_peels
 from comity.report.proofs import proof_of
-from comity.report.story import Dot, Edge, Member, Partner, Story, steps_of
-from comity.report.words import some, who_trains
+from comity.report.story import MODELS, Dot, Edge, Member, Partner, Story, steps_of
+from comity.report.words import minus, some, unmet_wish, who_trains
 from comity.writing import count
-
-_DOTS = {"alone": "alone", "coalition": "in the coalition", "best": "at best"}
 
 
 def story_of_document(document: Mapping[str, Any], written: str = "") -> Story:
@@ -28,7 +26,11 @@ def _story(told: Mapping[str, Any], written: str) -> Story:
     coalitions = tuple(tuple(each["members"]) for each in told["coalitions"])
     number = {client: at for at, members in enumerate(coalitions, start=1) for client in members}
     unmet = tuple((each["collaborator"], each["client"]) for each in told["unmet"])
-    steps = steps_of(told, tell_peels(told, some))
+    lines = tell_peels(told, some)
+    for tie in told.get("ties", ()):
+        sets = " or ".join(f"{{{some(members)}}}" for members in tie["sets"])
+        lines[tie["peel"] - 1].append(f"A tie: {tie['client']} does equally well with {sets}.")
+    steps = steps_of(told, lines)
     proof = proof_of(told["certificate"], coalitions, losses=False) if "certificate" in told else None
     contributions = {
         (each["without"][0], each["client"]): float(each["margin"])
@@ -83,9 +85,9 @@ def _member(
         name=client,
         coalition=number[client],
         advice=_advice(client, [name for name in members if name != client], lost),
-        unmet=tuple(f"{client} wanted {giver}, who does without it" for giver in lost),
+        unmet=tuple(unmet_wish(client, giver) for giver in lost),
         partners=tuple(
-            Partner(name, brings=f"{contributions[name, client]:.6g}" if (name, client) in contributions else "")
+            Partner(name, brings=minus(f"{contributions[name, client]:.6g}") if (name, client) in contributions else "")
             for name in partners
         ),
         dots=_dots(told.get("utilities", {}).get(client, {})),
@@ -94,9 +96,10 @@ def _member(
 
 
 def _dots(utilities: Mapping[str, float]) -> tuple[Dot, ...]:
-    values = {label: float(utilities[name]) for name, label in _DOTS.items() if name in utilities}
+    values = {label: float(utilities[name]) for name, label in MODELS.items() if name in utilities}
     return tuple(
-        Dot(label, value, text="unknown" if math.isnan(value) else f"{value:.6g}") for label, value in values.items()
+        Dot(label, value, text="unknown" if math.isnan(value) else minus(f"{value:.6g}"))
+        for label, value in values.items()
     )
 
 
@@ -104,7 +107,7 @@ def _gain(utilities: Mapping[str, float], joined: bool) -> str:
     if not joined or not {"alone", "coalition"} <= utilities.keys():
         return ""
     gain = float(utilities["coalition"]) - float(utilities["alone"])
-    return "" if math.isnan(gain) else f"{gain:+.6g}"
+    return "" if math.isnan(gain) else minus(f"{gain:+.6g}")
 
 
 def _advice(client: str, others: list[str], lost: list[str]) -> str:

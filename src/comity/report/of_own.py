@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from comity.own import Own
 from comity.report.of_result import columns_of, dots_of
 from comity.report.story import Member, Partner
-from comity.report.words import Scale, name_of, should_join
-from comity.writing import count, decimals_for, share_of
+from comity.report.words import Scale, minus, should_join, unmet_wish
+from comity.writing import count, places_for, plain, share_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ def story_of_own(own: Own, saved: str = "", job: str = "") -> OwnStory:
     """Return what the page of a client says; `saved` says when it got it, and `job` in which job."""
     scale = Scale.of(own.metric, {own.client: own.standing})
     weights = own.weights["coalition"]
-    places = max(2, decimals_for(list(own.brought.values())))
+    places = places_for(list(own.brought.values()))
     partners = [name for name in weights if name != own.client]
     member = Member(
         name=own.client,
         coalition=own.coalitions.index(own.coalition) + 1,
-        advice=should_join(own.client, own.standing, partners, own.unmet, scale),
-        unmet=tuple(f"{own.client} wanted {other}, who does without it" for other in own.unmet),
+        advice=should_join(own.client, own.standing, partners, own.unmet, scale, own.study.rule),
+        unmet=tuple(unmet_wish(own.client, other) for other in own.unmet),
         partners=tuple(
-            Partner(name, share_of(weight), f"{own.brought[name]:.{places}f}" if name in own.brought else "")
+            Partner(name, share_of(weight), minus(plain(own.brought[name], places)) if name in own.brought else "")
             for name, weight in weights.items()
         )
         if len(own.coalition) > 1
@@ -51,7 +51,7 @@ def story_of_own(own: Own, saved: str = "", job: str = "") -> OwnStory:
         member=member,
         coalitions=own.coalitions,
         verdict=own.verdict,
-        axis=f"{name_of(own.metric)} of the models, on rows that neither trained them nor chose anything",
+        axis=scale.described("each model"),
         more_is_better=scale.of_metric.more_is_better,
         unit="loss",
         others=tuple(
@@ -64,13 +64,11 @@ def story_of_own(own: Own, saved: str = "", job: str = "") -> OwnStory:
 
 def _done(own: Own, saved: str, job: str) -> Iterator[tuple[str, str]]:
     """Yield what was done, by name."""
-    from comity import __version__
-
     yield "Data", count(own.standing.rows, "row")
     if own.study.model != "module":
         yield from columns_of(own.schema)
     yield "Seed", str(own.study.seed)
-    yield "Report by", f"comity {__version__}"
+    yield "Version", f"comity {own.version}"
     if saved:
         yield "Received", saved
     if job:

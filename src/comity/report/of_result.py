@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
 
 from comity.figures import Figure, Standing
+from comity.metrics import METRICS
 from comity.narration import tell_peels
 from comity.report.proofs import proof_of
-from comity.report.story import Dot, Member, Partner, Sensitivity, Story, steps_of
-from comity.report.words import Scale, how_sure, name_of, should_join, some, who_gains, who_trains, why_alone
+from comity.report.story import MODELS, Dot, Member, Partner, Sensitivity, Story, steps_of
+from comity.report.words import Scale, how_sure, minus, should_join, some, who_gains, who_trains, why_alone
 from comity.result import Result
 from comity.schema import Schema
 from comity.study import Study
 from comity.tellings import forgiven, loss_unit, privacy_spent, reason
-from comity.writing import bytes_of, count, decimals_for, share_of
-
-_DOTS = {
-    "alone": "alone",
-    "coalition": "in the coalition",
-    "best": "at best",
-    "together": "all together (one model on all rows)",
-}
+from comity.writing import bytes_of, count, places_for, plain, share_of
 
 
 def story_of(result: Result, written: str = "") -> Story:
@@ -33,9 +28,13 @@ def story_of(result: Result, written: str = "") -> Story:
     coalitions = tuple(tuple(each["members"]) for each in told["coalitions"])
     joined = [client for client in result.clients if len(result.equilibrium.coalition_of(client)) > 1]
     alone = [client for client in result.clients if client not in set(joined)]
-    unmet: dict[str, list[str]] = {}
+    unmet: defaultdict[str, list[str]] = defaultdict(list)
     for wish in result.equilibrium.unmet:
-        unmet.setdefault(wish.client, []).append(wish.collaborator)
+        unmet[wish.client].append(wish.collaborator)
+    places = places_for([each.value for each in result.contributions])
+    brings: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for each in result.contributions:
+        brings[each.receiver][each.giver] = minus(plain(each.value, places))
     sensitivity = _sensitivity(result)
     proof = proof_of(result.certificate.to_dict(), coalitions, losses=True, extra=forgiven(result))
     purpose = "" if result.study.model == "module" else f", to predict {result.schema.target.name}"
@@ -45,15 +44,15 @@ def story_of(result: Result, written: str = "") -> Story:
             *who_trains(coalitions),
             how_sure(proof, sensitivity),
             *who_gains(result.utilities, joined, scale),
-            *why_alone(alone, unmet),
+            *why_alone(alone, unmet, result.study.rule),
         ),
         coalitions=coalitions,
-        members=tuple(_member(result, client, unmet.get(client, []), scale) for client in result.clients),
+        members=tuple(_member(result, client, unmet[client], brings[client], scale) for client in result.clients),
         steps=steps_of(told, tell_peels(told, some)),
         unmet=tuple((wish.collaborator, wish.client) for wish in result.equilibrium.unmet),
         contributions={(each.giver, each.receiver): each.value for each in result.contributions},
         unit=loss_unit(result),
-        axis=f"{name_of(result.metric)} of each client's model, on rows that neither trained it nor chose anything",
+        axis=scale.described("each client's model"),
         more_is_better=scale.of_metric.more_is_better,
         proof=proof,
         sensitivity=sensitivity,
@@ -63,20 +62,18 @@ def story_of(result: Result, written: str = "") -> Story:
     )
 
 
-def _member(result: Result, client: str, lost: list[str], scale: Scale) -> Member:
+def _member(result: Result, client: str, lost: list[str], brings: Mapping[str, str], scale: Scale) -> Member:
     standing = result.utilities[client]
     home = result.equilibrium.coalition_of(client)
-    partners = [name for name in result.weights_of(client) if name != client]
-    brought = {each.giver: each.value for each in result.contributions if each.receiver == client}
-    places = max(2, decimals_for(list(brought.values())))
     weights = result.weights_of(client)
+    partners = [name for name in weights if name != client]
     return Member(
         name=client,
         coalition=_number(result, client),
-        advice=should_join(client, standing, partners, lost, scale),
+        advice=should_join(client, standing, partners, lost, scale, result.study.rule),
         unmet=tuple(reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
         partners=tuple(
-            Partner(name, share_of(weights.get(name, 0.0)), f"{brought[name]:.{places}f}" if name in brought else "")
+            Partner(name, share_of(weights.get(name, 0.0)), brings.get(name, ""))
             for name in [client, *sorted(set(weights) - {client}, key=lambda name: -weights[name])]
         )
         if len(home) > 1
@@ -99,7 +96,7 @@ def dots_of(standing: Standing, scale: Scale) -> tuple[Dot, ...]:
         low, high = max(figure.low, least), min(figure.high, most)
         return Dot(label, figure.value, low, high, f"{scale.number(figure.value)} ({scale.range(figure)})")
 
-    return tuple(dot(label, getattr(standing, name)) for name, label in _DOTS.items())
+    return tuple(dot(label, getattr(standing, name)) for name, label in MODELS.items())
 
 
 def _number(result: Result, client: str) -> int:
@@ -120,8 +117,6 @@ def _sensitivity(result: Result) -> Sensitivity:
 
 def _done(result: Result, written: str) -> list[tuple[str, str]]:
     """Return what was done, by name."""
-    from comity import __version__
-
     study, split = result.study, result.split
     rows = sum(standing.rows for standing in result.utilities.values())
     sent, received = (bytes_of(result.traffic[way]) for way in ("sent", "received"))
@@ -135,15 +130,16 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
         ("Chosen by", _chosen(study, split.folds, split.repeats)),
         (
             "Judged by",
-            f"{name_of(result.metric)}, in {count(split.judges, 'part')} of the rows that chose nothing",
+            f"{METRICS[result.metric].title}, in {count(split.judges, 'part')} of the rows that chose nothing",
         ),
         (
             "Settings",
-            ", ".join(f"{name} {_plain(value)}" for name, value in _settings(study).items()) or "all as they come",
+            ", ".join(f"{name} {_told(value)}" for name, value in _settings(study).items()) or "the defaults",
         ),
+        *([("Training", _told(result.training))] if result.training else []),
         ("Seed", str(study.seed)),
         ("Traffic", traffic),
-        ("Report by", f"comity {__version__}"),
+        ("Version", f"comity {result.version}"),
     ]
     if written:
         told.append(("Saved", written))
@@ -197,7 +193,18 @@ def _settings(study: Study) -> Mapping[str, object]:
     }
 
 
-def _plain(value: object) -> str:
+def _told(value: object) -> str:
+    """Write a setting, or several by name, of which those that say nothing are left out.
+
+    >>> _told({"steps": 800, "rays": {"alpha": 0.5}, "personal": None})
+    'steps 800, rays (alpha 0.5)'
+    """
+    if isinstance(value, Mapping):
+        said = {name: each for name, each in value.items() if each not in (None, "", False)}
+        return ", ".join(
+            f"{name} ({_told(each)})" if isinstance(each, Mapping) else f"{name} {_told(each)}"
+            for name, each in said.items()
+        )
     return some(value) if isinstance(value, tuple) else str(value)
 
 

@@ -17,13 +17,15 @@ from comity.report.axis import Axis
 from comity.report.of_own import OwnStory
 from comity.report.picture import edges_of, looks_of, picture_of
 from comity.report.story import Story
-from comity.writing import decimals_for
+from comity.report.words import minus
+from comity.writing import places_for, plain
 
 MANY = 60  # clients, or
 MANY_ARROWS = 300  # of which all at once can be told apart no more: then the matrix is shown first
 DRAWN = 5_000  # arrows, of which no picture says anything: then there is a matrix only
 MOST_ARROWS = 100_000  # of which a page can still be opened
 _CELLS = (24.0, 900.0)  # pixels: the largest cell of a matrix, and about the largest matrix
+_WITH_FIGURE = 44.0  # pixels of a cell with a figure in it
 _LABELLED = 80  # clients whose names still fit beside a matrix
 _LONGEST, _LETTER = 24, 7.5  # letters of a name that are shown there, and pixels of one
 _TITLE = 110.0  # pixels of what an axis is called
@@ -37,15 +39,17 @@ class Matrix:
     room: float
     side: float
     labelled: bool
+    figures: bool
     longest: int = _LONGEST
 
     @classmethod
-    def around(cls, names: Sequence[str]) -> Matrix:
-        """Return what a matrix takes with a row and a column for each name."""
-        cell = max(3.0, min(_CELLS[0], _CELLS[1] / len(names)))
+    def around(cls, names: Sequence[str], *, with_figures: bool = False) -> Matrix:
+        """Return what a matrix takes with a row and a column for each name, and figures in it if they have room."""
+        figures = with_figures and len(names) * _WITH_FIGURE <= _CELLS[1]
+        cell = _WITH_FIGURE if figures else max(3.0, min(_CELLS[0], _CELLS[1] / len(names)))
         labelled = len(names) <= _LABELLED
         room = 16.0 + (_LETTER * min(_LONGEST, max(map(len, names))) if labelled else 0.0)
-        return cls(cell, room, room + max(cell * len(names), _TITLE) + 30, labelled)
+        return cls(cell, room, room + max(cell * len(names), _TITLE) + 30, labelled, figures)
 
 
 def render(story: Story) -> str:
@@ -59,7 +63,7 @@ def render(story: Story) -> str:
     for (giver, receiver), value in story.contributions.items():
         given[giver] += value
         received[receiver] += value
-    places = max(2, decimals_for(list(story.contributions.values())))
+    places = places_for(list(story.contributions.values()))
     return _environment().get_template("report.html").render(
         story=story,
         style=_asset("report.css"),
@@ -70,12 +74,13 @@ def render(story: Story) -> str:
         edges=edges,
         place_of=place_of,
         frame=Matrix.around(story.names),
+        heat=Matrix.around(story.names, with_figures=True),
         matrix_first=len(story.names) > MANY or len(edges) > MANY_ARROWS,
         axis=axis,
         intervals=any(dot.has_interval for dot in dots),
         given=given,
         received=received,
-        number=f"{{:.{places}f}}".format,
+        number=lambda value: minus(plain(value, places)),
         most=max(story.contributions.values(), default=0.0),
     )  # fmt: skip
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from comity.report.story import Claim, Proof
-from comity.report.words import some
-from comity.writing import count, decimals_for
+from comity.report.words import minus, some
+from comity.writing import places_for, plain
 
 _MOST_PLACES = 12
 
@@ -28,7 +28,7 @@ def proof_of(
     Claim(text='Without b, a would have a utility of 1.00 instead of 2.00.', margin='1.00')
     """
     sign, noun = (-1.0, "loss") if losses else (1.0, "utility")
-    places = max(2, decimals_for([each["margin"] for each in told["inner"]]))
+    places = places_for([each["margin"] for each in told["inner"]])
     home = {client: frozenset(members) for members in coalitions for client in members}
     outer = []
     for each in told["outer"]:
@@ -46,8 +46,9 @@ def proof_of(
     said = _said(told, significantly=bool(extra))
     sentence = f"{said[:1].upper()}{said[1:]}."
     if told["verdict"] == "proved":
-        held = count(len(outer) + len(inner), "inequality holds", "inequalities hold")
-        sentence = f"Proved: {said}, alone or with others. {held}; each is listed with its margin."
+        listed = len(outer) + len(inner)
+        held = "One inequality holds; it" if listed == 1 else f"{listed:,} inequalities hold; each"
+        sentence = f"Proved: {said}, alone or with others. {held} is listed with its margin."
     elif told["verdict"] == "refuted":
         sentence = f"Refuted: {said}."
     return Proof(told["verdict"], said, sentence, tuple(outer), tuple(inner), tuple(notes))
@@ -68,7 +69,7 @@ def _written(sign: float, places: int, *apart: float) -> Callable[[float], str]:
     """Return how numbers are written: with so many decimals, and as many more as tell two that differ apart."""
     while len(set(apart)) > 1 and places < _MOST_PLACES and len({round(each, places) for each in apart}) == 1:
         places += 1
-    return lambda value: f"{round(sign * value, places) + 0.0:.{places}f}"
+    return lambda value: minus(plain(sign * value, places))
 
 
 def _outer(told: Mapping[str, Any], home: frozenset[str], noun: str, number: Callable[[float], str]) -> str:

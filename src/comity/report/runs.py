@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 
 from comity.errors import FormatError, InputError
 from comity.files import read_text, write_text
@@ -17,9 +16,8 @@ from comity.report.page import MOST_ARROWS, render, render_own
 from comity.report.picture import edges_of
 from comity.report.story import Story
 from comity.result import Result
-from comity.sealed import MARKER, read_document
+from comity.sealed import EQUILIBRIUM, MARKER, place_of, read_document
 
-EQUILIBRIUM = "equilibrium.json"
 MOST = 2000  # clients, of which a page of a graph or a game can be shown
 
 
@@ -51,7 +49,7 @@ def page_of(run: str | os.PathLike[str], client: str | None = None) -> str:
 
 def open_run(run: str | os.PathLike[str]) -> Result | Own | Story:
     """Read what a run holds: a result, what a client got of one, or the story of a graph or a game."""
-    place = Path(run)
+    place = place_of(run)
     if not place.is_dir():
         what = "this is a file; give the directory that it is in" if place.exists() else "there is no such directory"
         raise FormatError(f"{run}: {what}")
@@ -81,7 +79,7 @@ def fits(story: Story) -> bool:
 def saved_at(run: str | os.PathLike[str]) -> str:
     """Say when a run was saved."""
     for name in (MARKER, EQUILIBRIUM):
-        file = Path(run) / name
+        file = place_of(run) / name
         if file.is_file():
             return _written(datetime.fromtimestamp(file.stat().st_mtime, UTC))
     return ""

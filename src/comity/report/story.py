@@ -10,6 +10,12 @@ from typing import Any
 from comity.tellings import Section
 
 Edge = tuple[str, str]  # a collaborator, and the client that wants it
+MODELS = {  # by which a client is judged, as they are told
+    "alone": "alone",
+    "coalition": "in the coalition",
+    "best": "at best",
+    "together": "all together (one model on all rows)",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,27 @@ from dataclasses import dataclass
 from comity.figures import Figure, Standing
 from comity.metrics import METRICS, Metric
 from comity.report.story import Proof, Sensitivity
-from comity.writing import count, decimals_for, join
+from comity.writing import count, decimals_for, join, plain
 
 _MANY = 12
-_NAMES = {"auc": "AUC", "rmse": "RMSE", "r2": "R²"}
 
 
-def name_of(metric: str) -> str:
-    """Write the name of a metric as people do."""
-    return _NAMES.get(metric, metric)
+def minus(text: str) -> str:
+    """Write the sign of a number that is less than nothing as people do.
+
+    >>> minus("-0.5"), minus("1e-05")
+    ('−0.5', '1e-05')
+    """
+    return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def unmet_wish(client: str, other: str) -> str:
+    """Say that a wish stayed unmet, of which nothing else is known.
+
+    >>> unmet_wish("a", "b")
+    'a wanted b, who does without it'
+    """
+    return f"{client} wanted {other}, who does without it"
 
 
 def some(names: Sequence[str], most: int = _MANY) -> str:
@@ -68,9 +80,18 @@ class Scale:
         """The metric."""
         return METRICS[self.metric]
 
+    @property
+    def name(self) -> str:
+        """The name of the metric, as people write it."""
+        return self.of_metric.title
+
+    def described(self, whose: str) -> str:
+        """Say what figures of these models are: the metric, what it means, and on what rows."""
+        return f"{self.name} ({self.of_metric.meaning}) of {whose}, on rows that neither trained it nor chose anything"
+
     def number(self, value: float) -> str:
         """Write a value."""
-        return "unknown" if math.isnan(value) else f"{round(value, self.places) + 0.0:.{self.places}f}"
+        return "unknown" if math.isnan(value) else minus(plain(value, self.places))
 
     def range(self, figure: Figure) -> str:
         """Write an interval, as far as it is within what the metric can be."""
@@ -79,12 +100,8 @@ class Scale:
 
     def change(self, figure: Figure) -> str:
         """Write a difference with its interval, if that is known."""
-        if math.isnan(figure.error):
-            return f"{round(figure.value, self.places) + 0.0:+.{self.places}f}"
-        value, low, high = (
-            f"{round(each, self.places) + 0.0:+.{self.places}f}" for each in (figure.value, figure.low, figure.high)
-        )
-        return f"{value} (95 %: {low} to {high})"
+        value, low, high = (minus(plain(each, self.places, "+")) for each in (figure.value, figure.low, figure.high))
+        return value if math.isnan(figure.error) else f"{value} (95 %: {low} to {high})"
 
     def better(self, figure: Figure) -> bool:
         """Tell whether a difference is an improvement."""
@@ -108,7 +125,7 @@ def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scale: S
         told.append(
             f"{some(sure)} {'gains' if len(sure) == 1 else 'gain'} beyond chance"
             + (", " if len(sure) == 1 else f", {most} the most: ")
-            + f"{name_of(scale.metric)} {scale.number(standing.alone.value)} → "
+            + f"{scale.name} {scale.number(standing.alone.value)} → "
             + f"{scale.number(standing.coalition.value)}."
         )
     if unsure:
@@ -116,19 +133,30 @@ def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scale: S
     if worse:
         told.append(f"{some(worse)} would do worse by this metric than alone: look at the figures before you agree.")
     if unknown := [name for name in joined if name not in known]:
-        told.append(
-            f"What {some(unknown)} {'gains' if len(unknown) == 1 else 'gain'} cannot be said on the rows there are."
-        )
+        gain = "gains" if len(unknown) == 1 else "gain"
+        told.append(f"What {some(unknown)} {gain} cannot be said on the rows there are{_for_want_of(scale)}.")
     return told
 
 
-def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]]) -> list[str]:
+def _for_want_of(scale: Scale) -> str:
+    """Say for want of what rows a figure may be unknown."""
+    return f" ({scale.name} needs {scale.of_metric.needs})" if scale.of_metric.needs else ""
+
+
+def _nobody_helps(names: Sequence[str], rule: str) -> str:
+    """Say that clients want nobody, which each rule finds in its own way."""
+    model = "model" if len(names) == 1 else "models"
+    if rule == "clip":
+        return f"nobody else has much weight in the {model} that would be best for {some(names)}"
+    return f"nobody was found who makes the {model} of {some(names)} reliably better"
+
+
+def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]], rule: str) -> list[str]:
     """Say why clients stay alone: nobody helps them, or who would does without them."""
     unhelped = [name for name in alone if not unmet.get(name)]
     told = []
     if unhelped:
-        models = "model" if len(unhelped) == 1 else "models"
-        told.append(f"Nobody was found who makes the {models} of {some(unhelped)} reliably better.")
+        told.append(f"N{_nobody_helps(unhelped, rule)[1:]}.")
     for name in [name for name in alone if unmet.get(name)][:_MANY]:
         do = "does" if len(unmet[name]) == 1 else "do"
         told.append(f"By its losses {name} would gain from {some(unmet[name])}, who {do} without it.")
@@ -159,19 +187,20 @@ def _at_best(standing: Standing, scale: Scale) -> str:
     if math.isnan(standing.best.value) or math.isnan(change.value):
         return ""
     alone, best = (scale.number(figure.value) for figure in (standing.alone, standing.best))
-    told = f" With those whom it wanted first, {name_of(scale.metric)} would be {best} instead of {alone}"
+    told = f" With those whom it wanted first, {scale.name} would be {best} instead of {alone}"
     if not scale.beyond_chance(change):
         return f"{told}, which may be chance."
     return f"{told}." if scale.better(change) else f"{told}, which is worse."
 
 
-def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: Sequence[str], scale: Scale) -> str:
+def should_join(
+    name: str, standing: Standing, partners: Sequence[str], unmet: Sequence[str], scale: Scale, rule: str
+) -> str:
     """Answer a client's question, in a paragraph."""
-    alone, metric = scale.number(standing.alone.value), name_of(scale.metric)
+    alone, metric = scale.number(standing.alone.value), scale.name
     if not partners:
         if not unmet:
-            found = f"nobody was found who makes the model of {name} reliably better"
-            return f"No need: {found}. Alone, its {metric} is {alone}."
+            return f"No need: {_nobody_helps([name], rule)}. Alone, its {metric} is {alone}."
         return (
             f"Not as things are: by its losses {name} would gain from {some(unmet)}, who "
             f"{'does' if len(unmet) == 1 else 'do'} as well without it.{_at_best(standing, scale)} "
@@ -180,7 +209,8 @@ def should_join(name: str, standing: Standing, partners: Sequence[str], unmet: S
     gain = standing.gain
     told = f"train with {some(partners)}"
     if math.isnan(gain.value):
-        said = f"By its losses, yes: {told}. How much {name} gains cannot be said on the rows it has."
+        unsaid = f"how much {name} gains cannot be said on the rows it has{_for_want_of(scale)}"
+        said = f"By its losses, yes: {told}; {unsaid}."
     elif scale.better(gain) and scale.beyond_chance(gain):
         said = (
             f"Yes: {told}. On rows that chose nothing, {metric} goes from {alone} to "

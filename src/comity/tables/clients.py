@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections import Counter
@@ -166,7 +167,7 @@ def _check_file(source: str | os.PathLike[str]) -> Path:
     if not os.fspath(source):
         raise FormatError("the name of the file is empty; give one")
     if not path.exists():
-        raise FormatError(f"{path}: there is no such file; check the path")
+        raise FormatError(f"{path}: there is no such file; {_meant(path)}")
     if path.is_dir():
         raise FormatError(f"{path}: this is a directory; give a file in it")
     if not path.is_file():  # a pipe cannot be read twice
@@ -174,6 +175,13 @@ def _check_file(source: str | os.PathLike[str]) -> Path:
     if not _ending(path):
         raise FormatError(f"{path}: a table is read from a file that ends in {_ENDINGS}; convert it, or rename it")
     return path
+
+
+def _meant(path: Path) -> str:
+    """Say which file beside it may have been meant."""
+    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, beside, n=1)
+    return f"did you mean {str(path.with_name(close[0]))!r}?" if close else "check the path"
 
 
 def _ending(path: Path) -> str:
@@ -210,7 +218,7 @@ def _tables_by_client(source: Source) -> dict[str, Table] | None:
 def _split(table: Table, client: str | None, exclude: Collection[str]) -> dict[str, pd.DataFrame]:
     """Return the rows of each client in a table of all."""
     if client is None:
-        raise table.wrong(f"say which column names the client; {list_columns(table.names)}")
+        raise table.wrong(f"say which column names the client (--client, or client=); {list_columns(table.names)}")
     _check_columns([table], [client, *exclude])
     columns = table.read([name for name in table.names if name not in exclude], [client])
     if len(columns) < 2:

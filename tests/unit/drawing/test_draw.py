@@ -255,5 +255,5 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         draw(graph, "")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingDependencyError, match=r"to draw figures; pip install 'comity\[figures\]'"):
+    with pytest.raises(MissingDependencyError, match=r"to draw figures; install comity's extra 'figures'"):
         draw(graph, tmp_path)

@@ -187,7 +187,7 @@ def test_two_clients_at_least(sites, job):
 
 def test_a_refusal_ends_the_job_with_the_client_and_the_reason(sites, job):
     (sites["c"].parent / "rows.csv").write_text("age,dose,weight,outcome\n1,2,3,4\n")
-    with pytest.raises(RefusedError, match="'c' has 1 rows"):
+    with pytest.raises(RefusedError, match="'c' has 1 row and"):
         coordinate(grid_of(sites), job, lambda told: None)
 
 

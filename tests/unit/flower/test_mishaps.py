@@ -127,7 +127,7 @@ def test_a_check_is_never_answered_from_the_past(sites, tmp_path):
     rows = sites["b"].with_name("rows.csv")
     good = rows.read_text()
     rows.write_text(good.replace("dose", "does", 1))
-    assert "column 'dose' is missing at client 'b'" in checked()
+    assert "are missing: 'dose' at client 'b', 'does' at client 'a'" in checked()
     rows.write_text(good)
     assert checked() == "everything fits"
     sites["a"].write_text('name = "a"\nrows = "rows.csv"\n[policy]\nleast_rows = 1000\n')

@@ -2,13 +2,16 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
 import comity
+from comity.cli.equilibrium import document_of
 from comity.narration import tell_peels
-from comity.report import story_of, story_of_document
+from comity.own import Own
+from comity.report import story_of, story_of_document, story_of_own
 from comity.report.story import steps_of
 from comity.study import Study
 from reports import game_document, graph_document, result_of
@@ -94,3 +97,34 @@ def test_the_command_repeats_the_study() -> None:
     story = story_of(result_of(NAMES))
     command = dict(story.done)["To repeat it"]
     assert command == "comity solve TABLE --target effect --folds 2 --repeats 1 --judges 2"
+
+
+def test_ties_of_a_game_are_told_where_they_were_met() -> None:
+    both = [("a", ["a"], 1), ("a", ["a", "b"], 2), ("a", ["a", "c"], 2)]
+    others = [(name, members, 1 + (len(members) > 1)) for name in "bc" for members in ([name], ["a", name])]
+    game = comity.Game([*both, *others])
+    found = comity.find_equilibrium(game)
+    story = story_of_document(document_of(found, game, comity.certify(found, game)))
+    assert story.steps[0].lines[-1] == "A tie: a does equally well with {a and b} or {a and c}."
+
+
+def test_of_networks_the_training_is_told() -> None:
+    training = {"loss": "squared", "personal": None, "steps": 9, "rays": {"alpha": 0.5}}
+    result = replace(result_of(NAMES[:3]), training=training)
+    assert dict(story_of(result).done)["Training"] == "loss squared, steps 9, rays (alpha 0.5)"
+    assert "Training" not in dict(story_of(result_of(NAMES[:3])).done)
+
+
+def test_the_version_is_that_which_made_the_result(tmp_path: Path) -> None:
+    replace(result_of(NAMES[:3]), version="0.0.7").save(tmp_path / "run")
+    again = comity.verify(tmp_path / "run")
+    assert dict(story_of(again).done)["Version"] == "comity 0.0.7"
+    Own.of(again, "North").save(tmp_path / "own")
+    assert dict(story_of_own(Own.load(tmp_path / "own")).done)["Version"] == "comity 0.0.7"
+
+
+def test_a_metric_is_spelled_out() -> None:
+    assert story_of(result_of(NAMES[:3])).axis == (
+        "RMSE (root of the mean squared error, in the unit of the target) of each client's model, on rows that neither "
+        "trained it nor chose anything"
+    )

@@ -34,26 +34,40 @@ def standing(alone: float, coalition: float, error: float, best: float | None = 
         ("auc", 0.6, 0.01, "Doubtful:"),
         ("rmse", 0.6, 0.01, "Yes: train with B."),
         ("rmse", 0.8, 0.01, "Doubtful:"),
-        ("rmse", math.nan, math.nan, "By its losses, yes: train with B."),
+        ("rmse", math.nan, math.nan, "By its losses, yes: train with B;"),
     ],
 )
 def test_advice_follows_the_figures(metric: str, coalition: float, error: float, begins: str) -> None:
     told = standing(0.7, coalition, error)
-    assert should_join("A", told, ["B"], [], Scale(metric, 2)).startswith(begins)
+    assert should_join("A", told, ["B"], [], Scale(metric, 2), "smallest").startswith(begins)
 
 
 def test_advice_to_those_who_stay_alone() -> None:
     told, scale = standing(0.7, 0.7, 0.01, best=0.9), Scale("auc", 2)
-    assert should_join("A", told, [], [], scale).startswith(
+    assert should_join("A", told, [], [], scale, "smallest").startswith(
         "No need: nobody was found who makes the model of A reliably better"
     )
-    wished = should_join("A", told, [], ["B", "C"], scale)
+    wished = should_join("A", told, [], ["B", "C"], scale, "smallest")
     assert wished.startswith("Not as things are: by its losses A would gain from B and C, who do as well without it")
     assert "AUC would be 0.90 instead of 0.70." in wished
-    worse = should_join("A", standing(0.7, 0.7, 0.01, best=0.6), [], ["B"], scale)
+    worse = should_join("A", standing(0.7, 0.7, 0.01, best=0.6), [], ["B"], scale, "smallest")
     assert "AUC would be 0.60 instead of 0.70, which is worse." in worse
-    chance = should_join("A", standing(0.7, 0.7, 0.2, best=0.8), [], ["B"], scale)
+    chance = should_join("A", standing(0.7, 0.7, 0.2, best=0.8), [], ["B"], scale, "smallest")
     assert "AUC would be 0.80 instead of 0.70, which may be chance." in chance
+
+
+def test_the_rule_of_clipped_weights_is_told_as_what_it_is() -> None:
+    told, scale = standing(0.7, 0.7, 0.01), Scale("auc", 2)
+    alone = "nobody else has much weight in the model that would be best for A"
+    assert should_join("A", told, [], [], scale, "clip") == f"No need: {alone}. Alone, its AUC is 0.70."
+    assert why_alone(["A"], {}, "clip") == [f"N{alone[1:]}."]
+
+
+def test_what_cannot_be_said_is_said_with_what_it_needs() -> None:
+    told = {"A": standing(0.7, math.nan, math.nan)}
+    said = "cannot be said on the rows there are (AUC needs rows of more than one class)."
+    assert who_gains(told, ["A"], Scale("auc", 2)) == [f"What A gains {said}"]
+    assert should_join("A", told["A"], ["B"], [], Scale("rmse", 2), "smallest").endswith("said on the rows it has.")
 
 
 def test_who_gains_is_parted_by_chance() -> None:
@@ -68,7 +82,7 @@ def test_who_trains_with_whom() -> None:
     assert who_trains([["a"], ["b"]]) == ["Everybody trains alone."]
     assert who_trains([["a"]]) == ["a trains alone."]
     assert who_trains([["a", "b"], ["c"], ["d"]]) == ["a and b train together.", "c and d train alone."]
-    assert why_alone(["c", "d"], {"d": ["a"]}) == [
+    assert why_alone(["c", "d"], {"d": ["a"]}, "smallest") == [
         "Nobody was found who makes the model of c reliably better.",
         "By its losses d would gain from a, who does without it.",
     ]

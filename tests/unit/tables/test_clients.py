@@ -135,7 +135,7 @@ def test_names_that_look_alike_are_told_and_not_printed(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("source", "client", "message"),
     [
-        (FRAME, None, "the table: say which column names the client; the columns are 'site', 'age', 'sex', 'died'"),
+        (FRAME, None, r"the client \(--client, or client=\); the columns are 'site', 'age', 'sex', 'died'"),
         (FRAME, "Site ", r"the table: there is no column 'Site '; the columns are .* \(did you mean 'site'\?\)"),
         (FRAME, "zzz", r"the columns are 'site', 'age', 'sex', 'died'$"),
         (FRAME, "sex", "column 'sex', which names the client, is missing in 1 of 4 rows"),
@@ -249,7 +249,7 @@ def test_bad_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(FormatError, match=r"t.parquet: there are no rows"):
         read_clients(path, "site")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"to read Parquet files; pip install 'comity\[parquet\]'"):
+    with pytest.raises(MissingDependencyError, match=r"to read Parquet files; install comity's extra 'parquet'"):
         read_rows(path)
 
 

@@ -120,7 +120,7 @@
       element.addEventListener("pointerleave", () => light(null));
       element.addEventListener("focus", () => light(client));
       element.addEventListener("blur", () => light(null));
-      const open = () => document.getElementById(`client-${client}`)?.scrollIntoView();
+      const open = () => document.getElementById(`client-${client}`)?.focus();
       element.addEventListener("click", open);
       element.addEventListener("keydown", (event) => {
         if (event.key === "Enter" || event.key === " ") { open(); event.preventDefault(); }
@@ -134,15 +134,15 @@
   const arrange = (order) => {
     const cell = Number(heat.dataset.cell);
     const at = new Map(order.map((client, place) => [client, place]));
-    for (const rect of all(".warm", heat)) {
-      rect.setAttribute("x", at.get(Number(rect.dataset.giver)) * cell);
-      rect.setAttribute("y", at.get(Number(rect.dataset.receiver)) * cell);
+    const moved = (client) => at.get(Number(client)) * cell;
+    for (const each of all(".warm", heat)) {
+      each.setAttribute("transform", `translate(${moved(each.dataset.giver)} ${moved(each.dataset.receiver)})`);
     }
     for (const row of all(".row-name", heat)) {
-      row.setAttribute("transform", `translate(0 ${at.get(Number(row.dataset.client)) * cell})`);
+      row.setAttribute("transform", `translate(0 ${moved(row.dataset.client)})`);
     }
     for (const column of all(".column-name", heat)) {
-      column.setAttribute("transform", `translate(${at.get(Number(column.dataset.client)) * cell} 0)`);
+      column.setAttribute("transform", `translate(${moved(column.dataset.client)} 0)`);
     }
   };
   if (totals && heat) {
