@@ -163,13 +163,13 @@ def test_clients_are_reached_by_keyboard(opened) -> None:
     assert told == [
         "a (coalition 1) wants b; wanted by b, c.",
         "b (coalition 1) wants a; wanted by a.",
-        "c (coalition 2) wants a; wanted by nobody.",
+        "c (alone) wants a; wanted by nobody.",
     ]
     page.keyboard.press("Home")
     assert report.step() == "Peel 1 of 2"
     page.keyboard.press("ArrowRight")
     assert report.step() == "Peel 2 of 2"
-    assert page.locator("#told").inner_text() == "c (coalition 2) wants nobody; wanted by nobody."
+    assert page.locator("#told").inner_text() == "c (alone) wants nobody; wanted by nobody."
     page.keyboard.press("End")
     assert report.step() == "Result"
     page.keyboard.press("Enter")

@@ -1,7 +1,10 @@
 """A client's page has nothing private of others: figures that were planted there do not come up."""
 
 import dataclasses
+import json
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -42,6 +45,46 @@ def test_no_figure_of_others_is_on_it(client: str) -> None:
         if contribution.receiver != client:
             assert not re.search(rf"{contribution.value:.4f}"[:6], page)
     assert client in page
+
+
+def told_of_others(document: dict[str, Any], client: str) -> set[float]:
+    """Return every number of a result that is about others, but for those that are also about the client."""
+
+    def numbers(told: object) -> Iterator[float]:
+        if isinstance(told, dict):
+            for each in told.values():
+                yield from numbers(each)
+        elif isinstance(told, list | tuple):
+            for each in told:
+                yield from numbers(each)
+        elif isinstance(told, float):
+            yield abs(told)
+
+    parts: dict[bool, list[object]] = {True: [], False: []}
+    for part in ("utilities", "penalties", "weights"):
+        by_client = [document[part]] if part == "utilities" else document[part].values()
+        for each in by_client:
+            for name, told in each.items():
+                parts[name == client].append(told)
+    for each in document["contributions"]:
+        parts[each["receiver"] == client].append(each)
+    for each in (*document["certificate"]["outer"], *document["certificate"]["inner"], *document["game"]):
+        parts[each["client"] == client].append(each)
+    for name, told in document["certificate"]["forgiven"].items():
+        parts[name == client].append(told)
+    return {each for each in numbers(parts[False]) if each > 1e-6 and len(repr(each)) > 8} - set(numbers(parts[True]))
+
+
+@pytest.mark.parametrize("client", NAMES)
+def test_no_number_about_others_is_in_what_a_client_gets(client: str) -> None:
+    result = result_of(NAMES)
+    own = Own.of(result, client)
+    secret = told_of_others(json.loads(json.dumps(result.to_dict())), client)
+    assert len(secret) > 30
+    document, page = json.dumps(own.to_dict()), render_own(story_of_own(own))
+    for number in secret:
+        assert repr(number) not in document
+        assert f"{number:.6f}" not in page
 
 
 def test_figures_that_others_show_are_on_it() -> None:

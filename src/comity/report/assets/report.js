@@ -25,6 +25,11 @@
   const framesOf = by("coalition");
   const names = (places) => (places.length ? places.map((place) => data.clients[place]).join(", ") : "nobody");
 
+  const home = (client) => {
+    const number = data.coalition[client];
+    return data.coalition.filter((each) => each === number).length > 1 ? `coalition ${number + 1}` : "alone";
+  };
+
   let step = result;
 
   // What is there in a step: who remained, which wishes there were, and which coalitions have formed up to its end.
@@ -88,7 +93,7 @@
       for (const element of elements) element.classList.toggle("lit", near.has(other));
     }
     told.textContent = client === null ? usual
-      : `${data.clients[client]} (coalition ${data.coalition[client] + 1}) wants ${names(wants)}; wanted by ${names(wantedBy)}.`;
+      : `${data.clients[client]} (${home(client)}) wants ${names(wants)}; wanted by ${names(wantedBy)}.`;
   };
 
   const view = (name) => {
