@@ -19,14 +19,17 @@ settings.load_profile("comity")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+_SLOW = ("federation", "examples")  # directories of tests that take or wait for minutes
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal the tests that wait for other processes for minutes to all workers, each to the beginning of its share.
+    """Deal the slow tests to all workers, each to the beginning of its share, so that none of them is left to the end.
 
     Shares are as xdist's worksteal makes them first: runs of equal length, as far as that goes.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    slow = [item for item in items if "federation" in item.path.parts]
-    quick = iter([item for item in items if "federation" not in item.path.parts])
+    slow = [item for item in items if item.path.parent.name in _SLOW]
+    quick = iter([item for item in items if item.path.parent.name not in _SLOW])
     left, dealt = len(items), []
     for place in range(workers):
         share = left // (workers - place)

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import comity
+from comity.equilibrium import replay_peels
 from comity.report import page_of, render, story_of_document, write_report
 from reports import HOSTILE, game_document, graph_document, result_of
 
@@ -79,36 +80,49 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator:
         each.close()
 
 
-def test_stepping_shows_the_peels_of_the_result(opened, tmp_path: Path) -> None:
-    result = result_of(TEN)
-    result.save(tmp_path / "run")
-    write_report(result, tmp_path / "run" / "report.html")
-    document = json.loads((tmp_path / "run" / "result.json").read_text())
+def saved(names: tuple[str, ...], run: Path) -> dict:
+    """Save a run of these clients with its report, a game if they are many; return what is told of its peels."""
+    if len(names) > len(TEN):
+        document = game_document(names, 8)
+        run.mkdir()
+        (run / "equilibrium.json").write_text(json.dumps(document))
+        (run / "report.html").write_text(page_of(run), encoding="utf-8")
+        return {part: document[part] for part in ("clients", "coalitions", "unmet", "peels")}
+    result = result_of(names)
+    result.save(run)
+    write_report(result, run / "report.html")
+    return json.loads((run / "result.json").read_text())["equilibrium"]
+
+
+@pytest.mark.parametrize("number", [3, 10, 200])
+def test_stepping_shows_the_peels_of_the_result(opened, tmp_path: Path, number: int) -> None:
+    told = saved(tuple(f"hospital {each}" for each in range(number)), tmp_path / "run")
+    found = replay_peels(told)
     report = opened((tmp_path / "run" / "report.html").read_text())
     edges = report.edges()
     page = report.page
     assert report.step() == "Result"
     page.get_by_role("button", name="First").click()
-    for number, peel in enumerate(result.equilibrium.peels):
-        assert report.step() == f"Peel {number + 1} of {len(document['equilibrium']['peels'])}"
+    for step, peel in enumerate(found.peels):
+        assert report.step() == f"Peel {step + 1} of {len(told['peels'])}"
         wanted = set(peel.graph.edges())
         assert {edges[place] for place in report.shown_edges()} == wanted
         assert {edges[place] for place in report.shown_edges("#matrix")} == wanted
         gone = page.eval_on_selector_all("#picture .node.gone", "found => found.map(each => each.ariaLabel)")
-        assert set(gone) == set(result.clients) - set(peel.remaining)
+        assert set(gone) == set(found.clients) - set(peel.remaining)
         formed = page.eval_on_selector_all("#picture .frame:not(.off)", "found => found.length")
-        assert formed == sum(each["peel"] <= number + 1 for each in document["equilibrium"]["coalitions"])
-        told = page.locator(".peels > li.now").inner_text()
-        assert told.startswith(f"Peel {number + 1}.")
-        for left in document["equilibrium"]["peels"][number]["left"]:
-            assert all(name in told for name in left)
+        assert formed == sum(each["peel"] <= step + 1 for each in told["coalitions"])
+        said = page.locator(".peels > li.now").text_content() or ""
+        assert said.startswith(f"Peel {step + 1}.")
+        for left in told["peels"][step]["left"]:
+            assert all(name in said for name in left)
         page.get_by_role("button", name="Forward").click()
     assert report.step() == "Result"
     lost = page.eval_on_selector_all("#picture .edge.lost", "found => found.map(each => Number(each.dataset.edge))")
-    unmet = {(each["collaborator"], each["client"]) for each in document["equilibrium"]["unmet"]}
+    unmet = {(each["collaborator"], each["client"]) for each in told["unmet"]}
     assert {edges[place] for place in lost} == unmet & set(edges)
     page.get_by_role("button", name="Back").click()
-    assert report.step().startswith(f"Peel {len(result.equilibrium.peels)} of")
+    assert report.step().startswith(f"Peel {len(found.peels)} of")
 
 
 def test_text_agrees_with_the_result(opened) -> None:

@@ -16,7 +16,7 @@ from comity.neural.modules import Functional
 from comity.neural.recipe import Recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows to choose collaborators by:comity.ComityWarning")
-QUICK = Training(steps=150, per_step=4, rate=1e-2)
+QUICK = Training(steps=100, per_step=4, rate=1e-2)
 
 
 class Small(nn.Module):

@@ -39,8 +39,10 @@ def quick() -> Experiment:
 
 def test_a_table_of_images_and_the_same_again(images: None, tmp_path: Path) -> None:
     chosen = quick().with_choices(("local", "fedavg", "spo", "ce"), None)
-    one, two = (reproduce(chosen, None, tmp_path / out) for out in ("one", "two"))
-    assert [cell.values for cell in one.cells] == [cell.values for cell in two.cells]
+    one = reproduce(chosen, None, tmp_path / "one")
+    two = reproduce(quick().with_choices(("fedavg", "spo"), None), None, tmp_path / "two")
+    same = [cell.values for cell in one.cells if cell.method in ("fedavg", "spo")]
+    assert same == [cell.values for cell in two.cells]
     assert len({cell.rows for cell in one.cells}) == 1
     assert [line.method for line in one.lines] == ["local", "fedavg", "spo", "ce"]
     assert "A quick look" in (tmp_path / "one" / "table.md").read_text()

@@ -58,7 +58,7 @@ def test_a_seed_determines_everything() -> None:
 @pytest.mark.parametrize("clients", [3, 6, 12])
 def test_a_trained_front_is_nearly_the_exact_one(clients: int) -> None:
     linear = Linear.drawn(clients, seed=clients)
-    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=1500, rate=1e-2))
+    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=700, rate=1e-2))
     rays = np.random.default_rng(0).dirichlet(np.ones(clients), 200)
     models = trained.models(rays)
     reached, least = ((linear.losses(each) * rays).sum(axis=1) for each in (models, linear.exact(rays)))
@@ -69,7 +69,7 @@ def test_a_trained_front_is_nearly_the_exact_one(clients: int) -> None:
 @pytest.mark.parametrize("clients", [2, 3])
 def test_the_front_covers_what_the_exact_one_does(clients: int) -> None:
     linear = Linear.drawn(clients, seed=10 + clients)
-    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=1500, rate=1e-2))
+    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=700, rate=1e-2))
     rng = np.random.default_rng(0)
     rays = np.concatenate([np.eye(clients), rng.dirichlet(np.ones(clients), 400)])
     models = trained.models(rays)
