@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Two more than there are cores: tests of deployments wait for other processes most of their time.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 2)')
+# Results are written so that they outlast a crash, which keeps a slow disk busy for minutes: tests write into memory.
+MEMORY := $(shell df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 # Tests start many processes: what one of them has compiled is there for the others.
@@ -64,7 +66,8 @@ site: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	@echo "==> tests (pytest)"
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(MEMORY:%=PYTEST_DEBUG_TEMPROOT=%) \
+		$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
