@@ -223,3 +223,16 @@ def held(opened: int, *, wait: bool = False) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def check_new(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Check before any work that a file may be written: there is none yet, or `force` says that it may be replaced."""
+    if not os.fspath(path):
+        raise OutputError("the name of the file to write is empty; give one")
+    file = Path(path)
+    if file.is_dir():
+        raise OutputError(f"{path}: this is a directory; give a file in it")
+    if file.exists() and not force:
+        raise OutputError(f"{path}: there is such a file already; give another, or --force to replace it")
+    if not file.parent.is_dir():
+        raise OutputError(f"{path}: there is no directory {str(file.parent)!r}; make it first")

@@ -13,6 +13,7 @@ from comity.splits import FOR_ERRORS, generator_for
 
 Floats = NDArray[np.float64]
 _RESAMPLES = 200
+_FEWEST = 10  # rows, of which resamples tell how much a figure varies
 
 
 def judged(metric: Metric, target: Floats, predictions: Sequence[Floats], seed: int, owner: str) -> Evaluation:
@@ -21,7 +22,7 @@ def judged(metric: Metric, target: Floats, predictions: Sequence[Floats], seed: 
     Standard errors are from resampled rows.
     """
     once = np.ones((1, target.size))
-    drawn = resampled(target.size, seed, owner)
+    drawn = resampled(target.size, seed, owner) if target.size >= _FEWEST else once
     values = np.array([metric.measure(each, target, once)[0] for each in predictions])
     spread = np.stack([metric.measure(each, target, drawn) for each in predictions])
     return Evaluation(values, _deviations(spread), values - values[0], _deviations(spread - spread[0]))
@@ -34,9 +35,14 @@ def resampled(rows: int, seed: int, owner: str) -> Floats:
 
 
 def deviation(spread: Floats) -> float:
-    """Return the standard deviation over resamples (B,) that have a value: one of a single class has no AUC."""
+    """Return the standard deviation over resamples (B,) that have a value: one of a single class has no AUC.
+
+    Where they all have the same value, other than 0, they are too few rows to tell it by.
+    """
     known = spread[~np.isnan(spread)]
-    return float(known.std()) if known.size > 1 else np.nan
+    if known.size <= 1 or (known[0] != 0 and (known == known[0]).all()):
+        return np.nan
+    return float(known.std())
 
 
 def _deviations(spread: Floats) -> Floats:

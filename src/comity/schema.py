@@ -277,7 +277,10 @@ def _agree_on(
 
 
 def _with_commas(what: str, name: str, client: str) -> str:
-    return f"{what} {name!r} has numbers with a decimal comma at client {client!r}; write them with a point, as in 1.5"
+    return (
+        f"{what} {name!r} has numbers with a comma at client {client!r}; write decimals with a point, as in 1.5, and "
+        "thousands without a sign, as in 21574"
+    )
 
 
 def _identifies(columns: Collection[ColumnSummary]) -> bool:
@@ -332,9 +335,6 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
             f"the target {name!r} has too many different values to be classes; take the task 'regression', "
             f"or one of its metrics ({_metrics('regression')})"
         )
-    if {column.kind for column in columns.values()} - {"number", "text"}:
-        client = next(client for client, column in columns.items() if column.kind == "mixed")
-        warnings.append(f"the target {name!r} has numbers and text at client {client!r}; it is taken for text")
     if len(levels) < 2:
         raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
     warnings += [

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from comity.metrics import METRICS
 from comity.writing import (
-    HARDLY,
     bytes_of,
     change,
     count,
@@ -151,7 +150,9 @@ def _weights(result: Result) -> Section:
         weights = result.weights_of(client)
         own = weights.pop(client, 0.0)
         others = tuple(f"{other} {share_of(weight)}" for other, weight in weights.items())
-        rows.append((client, f"{own:.2f}", others or ("nobody: it trains alone",)))
+        joined = len(result.equilibrium.coalition_of(client)) > 1
+        nobody = "nobody; others train with its rows" if joined else "nobody: it trains alone"
+        rows.append((client, share_of(own), others or (nobody,)))
     columns = ("client", "itself", "collaborators")
     heading = f"Collaborators in the coalition, with the weight of {per} each"
     return Section(heading, columns, tuple(rows), ("itself",), tuple(_selfless(result)))
@@ -159,7 +160,7 @@ def _weights(result: Result) -> Section:
 
 def _selfless(result: Result) -> Iterator[str]:
     """Say of clients whose own rows have no weight in their models what that means."""
-    none = [client for client in result.clients if result.weights_of(client).get(client, 0.0) < HARDLY]
+    none = [client for client in result.clients if client not in result.weights_of(client)]
     if none:
         own = "its own model" if len(none) == 1 else "their own models"
         yield f"The rows of {join(none)} have no weight in {own}: with those of others alone, losses were least."
@@ -174,7 +175,9 @@ def _contributions(result: Result) -> Section:
     """Return who brings what to whom."""
     inner = [each for each in result.certificate.inner if len(each.without) == 1]
     if not inner:
-        return Section("Who contributes what to whom", lines=("nobody contributes anything: all train alone",))
+        alone = all(len(coalition) == 1 for coalition in result.coalitions)
+        said = "nobody contributes anything: all train alone" if alone else "nobody would lose by one other's leaving"
+        return Section("Who contributes what to whom", lines=(said,))
     places = places_for([each.margin for each in inner])
     rows = tuple(
         (
@@ -226,7 +229,7 @@ def forgiven(result: Result) -> tuple[str, ...]:
     client, amount = max(result.certificate.forgiven.items(), key=lambda item: item[1])
     if not amount:
         return ()
-    return (f"a gain within its error counts as none; the most that is so forgiven is {amount:.2g}, of {client}",)
+    return (f"a gain within its error counts as none: up to {amount:.2g} for {client}, and no more for the others",)
 
 
 def privacy_spent(result: Result) -> Section | None:

@@ -72,11 +72,11 @@ def interval(figure: Figure, places: int, least: float, most: float) -> str:
 
 
 def change(figure: Figure, places: int) -> str:
-    """Write a difference with its interval; what cannot be said is said so."""
-    if math.isnan(figure.value) or math.isnan(figure.error):
+    """Write a difference with its interval, if that is known; what cannot be said is said so."""
+    if math.isnan(figure.value):
         return "unknown"
     value, low, high = (plain(each, places, "+") for each in (figure.value, figure.low, figure.high))
-    return f"{value} [{low}, {high}]"
+    return value if math.isnan(figure.error) else f"{value} [{low}, {high}]"
 
 
 def formed(sizes: Sequence[int]) -> str:

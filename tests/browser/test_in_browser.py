@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from comity.report import page_of, render, story_of_document, write_report
 from reports import HOSTILE, game_document, graph_document, result_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None and not os.environ.get("COMITY_BROWSER"), reason="there is no chromium on this machine"
+)
 TEN = tuple(f"hospital {number}" for number in range(10))
 
 

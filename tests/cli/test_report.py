@@ -41,7 +41,7 @@ def test_solve_and_equilibrium_write_one(comity, tmp_path):
     done = comity("report", "graph", "--out", "again.html")
     assert done.returncode == 0, done.stderr
     again = (tmp_path / "again.html").read_text("utf-8")
-    assert re.sub(r"<dt>Saved</dt><dd>.*?</dd>\s*", "", again) == made
+    assert re.sub(r"<dt>File dated</dt><dd>.*?</dd>\s*", "", again) == made
 
 
 def test_a_page_for_one_client(comity, run, tmp_path):
@@ -65,6 +65,19 @@ def test_a_client_predicts_with_what_it_got(comity, run, tmp_path):
     assert comity("predict", run, "all.csv", "--out", "predicted.csv").returncode == 0
     everybody = (tmp_path / "predicted.csv").read_text().splitlines()
     assert (tmp_path / "own-predicted.csv").read_text().splitlines() == everybody[: len(own) + 1]
+
+
+def test_rows_of_one_client_need_no_column_that_says_so(comity, run, tmp_path):
+    rows = numbers()
+    rows[rows["site"] == "North"].drop(columns="site").to_csv(tmp_path / "own.csv", index=False)
+    rows.to_csv(tmp_path / "all.csv", index=False)
+    assert comity("predict", run, "own.csv", "--client", "North", "--out", "own-predicted.csv").returncode == 0
+    assert comity("predict", run, "all.csv", "--out", "predicted.csv").returncode == 0
+    own, everybody = ((tmp_path / f"{name}.csv").read_text().splitlines() for name in ("own-predicted", "predicted"))
+    assert own == everybody[: len(own)]
+    refused = comity("predict", run, "own.csv", "--client", "Nroth", "--out", "x.csv")
+    assert (refused.returncode, "Nroth" in refused.stderr) == (2, True)
+    assert "leave --client out" in comity("predict", run, "all.csv", "--client", "North", "--out", "x.csv").stderr
 
 
 def test_who_names_a_file_of_a_run_means_the_run(comity, run, tmp_path):
@@ -101,7 +114,11 @@ def test_figures_are_drawn(comity, run, tmp_path):
         (["RUN", "--for", "Nroth", "--out", "x.html"], "did you mean 'North'?"),
         (["RUN", "--for", "North"], "--for needs --out FILE"),
         (["RUN", "--format", "svg"], "--format goes with --figures"),
-        (["RUN", "--out", "nowhere/x.html"], "nowhere/x.html: cannot be written"),
+        (["RUN", "--out", "nowhere/x.html"], "nowhere/x.html: there is no directory 'nowhere'; make it first"),
+        (["RUN", "--out", "graph"], "graph: this is a directory; give a file in it"),
+        (["RUN", "--out", ""], "the name of the file to write is empty"),
+        (["RUN", "--force"], "--force goes with --out"),
+        (["RUN", "--for", "North", "--out", "RUN/north.html"], "--out is in RUN"),
         (["broken"], "broken/equilibrium.json: what is in it does not go together"),
         (["garbage"], "garbage/equilibrium.json"),
         (["graph", "--for", "a", "--out", "x.html"], "has no page for one client"),
@@ -114,7 +131,7 @@ def test_what_cannot_be_is_told(comity, run, tmp_path, arguments, said):
     (tmp_path / "wishes.csv").write_text("from,to\na,b\n")
     (tmp_path / "graph" / "equilibrium.json").unlink()
     assert comity("equilibrium", "wishes.csv", "--out", "graph").returncode == 0
-    done = comity("report", *(str(run) if each == "RUN" else each for each in arguments))
+    done = comity("report", *(each.replace("RUN", str(run)) for each in arguments))
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr

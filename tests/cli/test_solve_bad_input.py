@@ -278,7 +278,7 @@ def test_decimal_commas(comity: Run, tmp_path: Path, column: str) -> None:
     frame[column] = frame[column].map(lambda number: f"{number:.3f}".replace(".", ","))
     frame.to_csv(tmp_path / "table.csv", index=False)
     done = comity("solve", "table.csv", *ON_NUMBERS)
-    check_refusal(done, f"{column!r} has numbers with a decimal comma at client 'North'; write them with a point")
+    check_refusal(done, f"{column!r} has numbers with a comma at client 'North'; write decimals with a point")
 
 
 def test_a_copy_of_the_target_leaves_nothing_to_gain(comity: Run, tmp_path: Path) -> None:

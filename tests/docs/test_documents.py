@@ -17,6 +17,7 @@ BLOCK = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<file>\S+)\")?\n(?P<tex
 OPTIONS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
 # Their figures are estimates, whose last digits another machine may round otherwise.
 ESTIMATING = {"solve", "show", "verify"}
+NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def console(text: str) -> Iterator[tuple[str, str]]:
@@ -27,8 +28,16 @@ def console(text: str) -> Iterator[tuple[str, str]]:
 
 
 def masked(text: str) -> str:
-    """Return text without its digits and the blanks that align them."""
-    return re.sub(r" +", " ", re.sub(r"[-+]?\d[\d.,]*(e[-+]?\d+)?", "#", text))
+    """Return text without its numbers and the blanks that align them."""
+    return re.sub(r" +", " ", NUMBER.sub("#", text))
+
+
+def check_numbers(shown: str, printed: str, where: str) -> None:
+    """Check that numbers are the same but for what another machine may round otherwise."""
+    for one, other in zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=False):  # what is shown may be cut
+        expected, found = (float(each.replace(",", "")) for each in (one, other))
+        last = 10.0 ** -len(one.partition(".")[2])
+        assert abs(found - expected) <= max(2 * last, 0.02 * abs(expected)), f"{where}: {one} is shown, not {other}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -60,6 +69,7 @@ def test_examples(
                 beginning, cut, _ = shown.partition("…\n")
                 printed = done.stdout
                 if words[1] in ESTIMATING:
+                    check_numbers(beginning, printed, f"{document.name}, `{command}`")
                     beginning, printed = masked(beginning), masked(printed)
                 printed = printed[: len(beginning)] if cut else printed
                 assert printed == beginning, f"{document.name} shows something else for `{command}`"

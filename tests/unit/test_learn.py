@@ -51,7 +51,7 @@ def test_classes_take_at_most_thirty_rounds(clients: int) -> None:
 def test_groups_are_found_and_gain(classes: int) -> None:
     learned = learn(
         federation(6, rows=60, classes=classes, features=12, seed=4),
-        Study("y", judges=5, metric="log-loss" if classes else "rmse"),
+        Study("y", judges=3, metric="log-loss" if classes else "rmse"),
     )
     groups = {frozenset(f"c{n}" for n in range(6) if n % 2 == side) for side in (0, 1)}
     found = set(learned.decision.equilibrium.coalitions)

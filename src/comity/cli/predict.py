@@ -12,6 +12,7 @@ import click
     epilog="""\b
 Examples:
   comity predict run/ new_patients.csv --out predictions.csv
+  comity predict run/ north.csv --client North --out north-predictions.csv
   comity predict run/ new_patients.csv --model alone --out - | head""",
 )
 @click.argument("run", type=click.Path())
@@ -24,12 +25,14 @@ Examples:
     show_default=True,
     help="Each client's model in its coalition, at best (everybody willing) or alone; or together, the same for all.",
 )
+@click.option("--client", "owner", metavar="NAME", help="Whose the rows are, where no column says it.")
 @click.option("--force", is_flag=True, help="Replace FILE if there is one.")
-def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
+def predict(run: str, table: str, out: str, model: str, owner: str | None, force: bool) -> int:
     """Predict every row of TABLE with its client's model.
 
     RUN is a directory that comity solve wrote, or what a site of a federation received. TABLE (.csv, .tsv, .parquet)
-    has the columns that the models were trained with and the one that says whose each row is; a site's own needs none.
+    has the columns that the models were trained with and the one that says whose each row is; if all are of one client,
+    --client may say it instead, and a site's own needs neither.
     The file has a row for each, in order: client, prediction and, for classes, the probability of each class c as p_c.
 
     Exit status: 0 done, 2 bad input.
@@ -50,8 +53,12 @@ def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
     texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
     column = result.study.client or "client"
     rows = read_rows(table, column, texts)
-    if isinstance(result, Own) and column not in rows.columns:
-        rows = rows.assign(**{column: result.client})
+    if owner is not None and column in rows.columns:
+        raise click.UsageError(f"column {column!r} of the table says whose each row is; leave --client out.")
+    if owner is None and isinstance(result, Own) and column not in rows.columns:
+        owner = result.client
+    if owner is not None:
+        rows = rows.assign(**{column: owner})
     try:
         frame, notes = predicted(result, rows, model)
     except InputError as error:
@@ -69,18 +76,12 @@ def predict(run: str, table: str, out: str, model: str, force: bool) -> int:
 def _check_out(out: str, table: str, force: bool) -> None:
     """Check before any work that a file may be written."""
     from comity.errors import OutputError
+    from comity.files import check_new
 
-    if not out:
-        raise OutputError("the name of the file to write is empty; give one")
     file = Path(out)
-    if file.is_dir():
-        raise OutputError(f"{out}: this is a directory; give a file in it")
-    if file.exists() and Path(table).exists() and file.samefile(table):
+    if file.is_file() and Path(table).exists() and file.samefile(table):
         raise OutputError(f"{out}: these are the rows to predict; give another file")
-    if file.exists() and not force:
-        raise OutputError(f"{out}: there is such a file already; give another, or --force to replace it")
-    if not file.parent.is_dir():
-        raise OutputError(f"{out}: there is no directory {str(file.parent)!r}; make it first")
+    check_new(out, force=force)
 
 
 def _named(model: str) -> str:

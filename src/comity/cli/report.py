@@ -43,8 +43,7 @@ def report(
     RUN is a directory that comity solve, comity equilibrium --out or a federation wrote, or what a site of a
     federation received.
     """
-    from comity.errors import OutputError
-    from comity.files import write_text
+    from comity.files import check_new, write_text
     from comity.report import open_run, page_of
     from comity.sealed import REPORT, place_of
 
@@ -54,8 +53,12 @@ def report(
         raise click.UsageError("--figures show all clients; leave --for out.")
     if client is not None and out is None:
         raise click.UsageError("--for needs --out FILE: the page is for somebody else, and not to lie beside the rest.")
-    if out is not None and Path(out).exists() and not force:
-        raise OutputError(f"{out}: there is such a file already; give another, or --force to replace it")
+    if force and out is None:
+        raise click.UsageError("--force goes with --out: it says that FILE may be replaced.")
+    if out is not None:
+        check_new(out, force=force)
+    if client is not None and out is not None and Path(out).resolve().parent == place_of(run).resolve():
+        raise click.UsageError("--out is in RUN: the page is for somebody else, and not to lie beside the rest.")
     page = page_of(run, client)
     if figures is not None:
         drawn = _draw(open_run(run), figures, formats or ("svg",))

@@ -11,8 +11,8 @@ from typing import TypeVar
 MOST_ROWS = 40
 MOST_NAMES = 20
 Shown = TypeVar("Shown")
-# What would end the line or turn the direction of the text around it.
-_DISTURBING = re.compile("[\n\r\t\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# What would end the line, command the terminal, or turn the direction of the text around it.
+_DISTURBING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class Screen:

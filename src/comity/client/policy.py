@@ -82,7 +82,7 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
     if rows < policy.least_rows:
         raise RefusedError(
             f"client {name!r} has {count(rows, 'row')} and answers nothing about fewer than {policy.least_rows}; "
-            "leave it out (--without), or get more rows (a site may lower least_rows in its policy)"
+            "leave it out (--without), or get more rows"
         )
     folds = folds_of(question)
     if rows // folds < policy.least_part:

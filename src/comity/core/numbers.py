@@ -14,6 +14,8 @@ def check_finite(number: object, what: str) -> float:
     Traceback (most recent call last):
     comity.errors.InputError: the utility of 'a' is nan; it must be a finite number
     """
+    if type(number) is float and math.isfinite(number):  # most are, and the rest takes ten times as long
+        return number
     if isinstance(number, bool | str | bytes) or not isinstance(number, SupportsFloat):
         raise InputError(f"{what} is {shown(number)}; it must be a number")
     try:

@@ -15,7 +15,9 @@ from comity.files import write_text
 from comity.metrics import METRICS
 from comity.peels import Equilibrium
 from comity.report import Story, render, story_of_document
+from comity.report.of_document import NO_PROOF
 from comity.report.story import Dot, Member
+from comity.writing import count
 
 REPORTS = "reports"
 
@@ -41,6 +43,7 @@ def _with_values(
 ) -> Story:
     """Return a story with what methods attained for each client."""
     before, metric = f"{side} " if side else "", experiment.metric
+    data = f"experiment {experiment.name}, seed {cell.seed}, {count(len(story.names), 'client')}"
     command = f"comity reproduce {experiment.name}{' --quick' if experiment.quick else ''}"
     best = beside.get((cell.method.replace("ce", "spo", 1), cell.seed)) if cell.method.startswith("ce") else None
     pooled = beside.get(("fedavg", cell.seed))
@@ -51,16 +54,17 @@ def _with_values(
         "all together": {} if pooled is None else pooled.values,
     }
 
+    labels = [label for label, values in shown.items() if any(f"{before}{name}" in values for name in story.names)]
+
     def dots(member: Member) -> tuple[Dot, ...]:
-        all_values = {label: values.get(f"{before}{member.name}") for label, values in shown.items()}
-        told = {label: value for label, value in all_values.items() if value is not None}
+        told = {label: shown[label].get(f"{before}{member.name}", math.nan) for label in labels}
         return tuple(
             Dot(label, value, text="unknown" if math.isnan(value) else f"{value:.4g}") for label, value in told.items()
         )
 
     known = METRICS.get(metric)
     verdict = cell.story.get(f"{before}verdict")
-    answer = [line for line in story.answer if "nothing to prove" not in line]
+    answer = [line for line in story.answer if line != NO_PROOF]
     if verdict:
         answer.append(f"That nobody gains by leaving is {verdict}.")
     return replace(
@@ -68,6 +72,6 @@ def _with_values(
         members=tuple(replace(member, dots=dots(member)) for member in story.members),
         axis=f"{experiment.values or (known.title if known else metric)} on rows to test with",
         more_is_better=known.more_is_better if known else True,
-        done=tuple((name, command if name == "To repeat it" else value) for name, value in story.done),
+        done=tuple(({**dict(story.done), "Data": data, "To repeat it": command}).items()),
         answer=tuple(answer),
     )

@@ -12,6 +12,7 @@ from comity.writing import plain
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TICKS = 5
 _ROOM = 0.04
+_MOST = 9  # decimals; smaller numbers are written with an exponent
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Axis:
         if not known:
             return None
         low, high = min(known), max(known)
+        if not math.isfinite(high - low):
+            return None
         room = _ROOM * (high - low) or max(abs(high), 1.0) * _ROOM
         return cls(low - room, high + room)
 
@@ -64,6 +67,8 @@ class Axis:
         places = max(0, -math.floor(math.log10(step) + 1e-9) + (1 if round(step / size, 3) == 2.5 else 0))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
-        return tuple(
-            Tick(minus(plain(number * step, places)), self.share(number * step)) for number in range(first, last + 1)
-        )
+
+        def written(value: float) -> str:
+            return minus(plain(value, places) if places < _MOST else f"{value:.3g}")
+
+        return tuple(Tick(written(number * step), self.share(number * step)) for number in range(first, last + 1))

@@ -13,6 +13,8 @@ from comity.report.story import MODELS, Dot, Edge, Member, Partner, Story, steps
 from comity.report.words import minus, some, unmet_wish, who_trains
 from comity.writing import count
 
+NO_PROOF = "The coalitions follow from who wants whom; without utilities there is nothing to prove."
+
 
 def story_of_document(document: Mapping[str, Any], written: str = "") -> Story:
     """Return what a report says of an equilibrium, of which `document` tells; `written` says when it was saved."""
@@ -43,7 +45,7 @@ def _story(told: Mapping[str, Any], written: str) -> Story:
     if proof is not None:
         answer.append(proof.sentence)
     else:
-        answer.append("The coalitions follow from who wants whom; without utilities there is nothing to prove.")
+        answer.append(NO_PROOF)
     if unmet:
         clients = sorted({client for _, client in unmet}, key=told["clients"].index)
         answer.append(f"{some(clients)} wanted somebody who does without {'it' if len(clients) == 1 else 'them'}.")
@@ -53,7 +55,7 @@ def _story(told: Mapping[str, Any], written: str) -> Story:
         ("Version", f"comity {told['comity']}"),
     ]
     if written:
-        done.append(("Saved", written))
+        done.append(("File dated", written))
     done.append(("To repeat it", f"comity equilibrium {'GAME.json' if is_game else 'GRAPH'}"))
     return Story(
         title="Who should train with whom",
@@ -112,8 +114,7 @@ def _gain(utilities: Mapping[str, float], joined: bool) -> str:
 
 def _advice(client: str, others: list[str], lost: list[str]) -> str:
     if others:
-        need, them = ("needs", "it") if len(others) == 1 else ("need", "them")
-        told = f"Yes: train with {some(others)}, who {need} {client} as {client} needs {them}, directly or in a ring."
+        told = f"Yes: train with {some(others)}. All of you want each other, directly or in a ring."
     elif lost:
         return f"Not as things are: {client} would gain from {some(lost)}, who {_does(lost)} without it."
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from comity.own import Own
 from comity.report.of_result import columns_of, dots_of
 from comity.report.story import Member, Partner
-from comity.report.words import Scale, minus, should_join, unmet_wish
+from comity.report.words import Scale, minus, no_own_rows, should_join, unmet_wish
 from comity.writing import count, places_for, plain, share_of
 
 
@@ -21,6 +21,7 @@ class OwnStory:
     coalitions: tuple[tuple[str, ...], ...]
     verdict: str
     axis: str
+    intervals: bool
     more_is_better: bool
     unit: str
     others: tuple[tuple[str, str], ...]
@@ -33,10 +34,12 @@ def story_of_own(own: Own, saved: str = "", job: str = "") -> OwnStory:
     weights = own.weights["coalition"]
     places = places_for(list(own.brought.values()))
     partners = [name for name in weights if name != own.client]
+    others = [name for name in own.coalition if name != own.client]
     member = Member(
         name=own.client,
         coalition=own.coalitions.index(own.coalition) + 1,
-        advice=should_join(own.client, own.standing, partners, own.unmet, scale, own.study.rule),
+        advice=should_join(own.client, own.standing, partners, own.unmet, scale, own.study.rule, others)
+        + no_own_rows(own.client, weights),
         unmet=tuple(unmet_wish(own.client, other) for other in own.unmet),
         partners=tuple(
             Partner(name, share_of(weight), minus(plain(own.brought[name], places)) if name in own.brought else "")
@@ -52,6 +55,7 @@ def story_of_own(own: Own, saved: str = "", job: str = "") -> OwnStory:
         coalitions=own.coalitions,
         verdict=own.verdict,
         axis=scale.described("each model"),
+        intervals=any(dot.has_interval for dot in member.dots),
         more_is_better=scale.of_metric.more_is_better,
         unit="loss",
         others=tuple(

@@ -13,7 +13,7 @@ from comity.metrics import METRICS
 from comity.narration import tell_peels
 from comity.report.proofs import proof_of
 from comity.report.story import MODELS, Dot, Member, Partner, Sensitivity, Story, steps_of
-from comity.report.words import Scale, how_sure, minus, should_join, some, who_gains, who_trains, why_alone
+from comity.report.words import Scale, how_sure, minus, no_own_rows, should_join, some, who_gains, who_trains, why_alone
 from comity.result import Result
 from comity.schema import Schema
 from comity.study import Study
@@ -43,7 +43,9 @@ def story_of(result: Result, written: str = "") -> Story:
         answer=(
             *who_trains(coalitions),
             how_sure(proof, sensitivity),
-            *who_gains(result.utilities, joined, scale),
+            *who_gains(
+                result.utilities, [client for client in joined if set(result.weights_of(client)) != {client}], scale
+            ),
             *why_alone(alone, unmet, result.study.rule),
         ),
         coalitions=coalitions,
@@ -67,10 +69,13 @@ def _member(result: Result, client: str, lost: list[str], brings: Mapping[str, s
     home = result.equilibrium.coalition_of(client)
     weights = result.weights_of(client)
     partners = [name for name in weights if name != client]
+    others = [name for name in result.clients if name in home and name != client]
     return Member(
         name=client,
         coalition=_number(result, client),
-        advice=should_join(client, standing, partners, lost, scale, result.study.rule),
+        advice=should_join(client, standing, partners, lost, scale, result.study.rule, others)
+        + no_own_rows(client, weights)
+        + _but(result, client),
         unmet=tuple(reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
         partners=tuple(
             Partner(name, share_of(weights.get(name, 0.0)), brings.get(name, ""))
@@ -80,8 +85,14 @@ def _member(result: Result, client: str, lost: list[str], brings: Mapping[str, s
         else (),
         rows=standing.rows,
         dots=dots_of(standing, scale),
-        gain=scale.change(standing.gain) if set(weights) != {client} and not math.isnan(standing.gain.value) else "",
+        gain=scale.change(standing.gain) if partners and not math.isnan(standing.gain.value) else "",
     )
+
+
+def _but(result: Result, client: str) -> str:
+    """Say of a client that the proof failed by that it did."""
+    concerned = any(client in witness.members for witness in result.certificate.witnesses)
+    return " But the proof failed, by this client among others: see there before you agree." if concerned else ""
 
 
 def dots_of(standing: Standing, scale: Scale) -> tuple[Dot, ...]:
@@ -142,9 +153,13 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
         ("Version", f"comity {result.version}"),
     ]
     if written:
-        told.append(("Saved", written))
+        told.append(("File dated", written))
     if study.model != "module":
         told.append(("To repeat it", _command(study)))
+    if study.client is None:
+        told.append(("In a federation", "by the same study.toml and run.sh"))
+    if any(stated["noise"] for stated in result.privacy.values()):
+        told.append(("Noise", "drawn anew each time: the same seed does not repeat it"))
     return told
 
 

@@ -96,8 +96,9 @@ def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, 
     """Return what the script needs: edges and steps by position."""
     at = {edge: place for place, edge in enumerate(edges)}
     last = {edge: step.number for step in story.steps for edge in step.edges}
-    home = {member.name: member.coalition for member in story.members}
-    formed = [at[edge] for edge in last if home[edge[0]] == home[edge[1]] and last[edge] == _left(story, edge[0])]
+    home = {member.name: member.coalition - 1 for member in story.members}
+    left = {coalition: step.number for step in story.steps for coalition in step.left}
+    formed = [at[edge] for edge in last if home[edge[0]] == home[edge[1]] and last[edge] == left[home[edge[0]]]]
     return {
         "clients": list(story.names),
         "coalition": [member.coalition - 1 for member in story.members],
@@ -114,12 +115,6 @@ def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, 
         "formed": formed,
         "unmet": [at[edge] for edge in story.unmet if edge in at],
     }
-
-
-def _left(story: Story, client: str) -> int:
-    """Return the peel in which a client left."""
-    number = next(member.coalition - 1 for member in story.members if member.name == client)
-    return next(step.number for step in story.steps if number in step.left)
 
 
 def _script_json(data: Any) -> Markup:

@@ -76,7 +76,7 @@ def _outer(told: Mapping[str, Any], home: frozenset[str], noun: str, number: Cal
     client = told["client"]
     there = set(told["among"]) - {client}
     others = sorted(there - home)
-    values = f"its {noun} is {number(told['utility'])}, and could be {number(told['best'])} with any of them"
+    values = f"its {noun} is {number(told['utility'])}, and could be {number(told['best'])} at best with some of them"
     if not there:
         return (
             f"When the turn of {client} came there was nobody else any more: its {noun} is {number(told['utility'])}."

@@ -14,7 +14,7 @@ MODELS = {  # by which a client is judged, as they are told
     "alone": "alone",
     "coalition": "in the coalition",
     "best": "at best",
-    "together": "all together (one model on all rows)",
+    "together": "all together",
 }
 
 
@@ -127,6 +127,11 @@ class Story:
     done: tuple[tuple[str, str], ...] = ()
     privacy: Section | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether somebody who lost a collaborator named others; in a fixed graph those who remain are kept."""
+        return any(step.asked for step in self.steps[1:])
 
     @property
     def names(self) -> tuple[str, ...]:

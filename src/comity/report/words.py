@@ -12,6 +12,8 @@ from comity.report.story import Proof, Sensitivity
 from comity.writing import count, decimals_for, join, plain
 
 _MANY = 12
+_FEW = 4
+_SHAKY = 0.5  # of resamples: partitions that come out of fewer depend on chance
 
 
 def minus(text: str) -> str:
@@ -109,7 +111,7 @@ class Scale:
 
     def beyond_chance(self, figure: Figure) -> bool:
         """Tell whether the interval of a difference leaves out 0."""
-        return not math.isnan(figure.error) and (figure.low > 0 or figure.high < 0)
+        return figure.error > 0 and (figure.low > 0 or figure.high < 0)
 
 
 def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scale: Scale) -> list[str]:
@@ -129,17 +131,35 @@ def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scale: S
             + f"{scale.number(standing.coalition.value)}."
         )
     if unsure:
-        told.append(f"For {some(unsure)}, the change on rows that judge may be chance.")
+        told.append(
+            f"For {some(unsure)}, the change on rows that judge may be chance{_moves(unsure, standings, scale)}."
+        )
     if worse:
-        told.append(f"{some(worse)} would do worse by this metric than alone: look at the figures before you agree.")
+        by = f"would do worse by this metric than alone{_moves(worse, standings, scale)}"
+        told.append(f"{some(worse)} {by}: look at the figures before you agree.")
     if unknown := [name for name in joined if name not in known]:
         gain = "gains" if len(unknown) == 1 else "gain"
-        told.append(f"What {some(unknown)} {gain} cannot be said on the rows there are{_for_want_of(scale)}.")
+        told.append(f"What {some(unknown)} {gain} cannot be said on the rows there are.")
     return told
 
 
-def _for_want_of(scale: Scale) -> str:
-    """Say for want of what rows a figure may be unknown."""
+def _moves(names: Sequence[str], standings: Mapping[str, Standing], scale: Scale) -> str:
+    """Write from what to what the metric goes for the first few of these clients."""
+    shown = [(name, standings[name].alone.value, standings[name].coalition.value) for name in names[:_FEW]]
+    told = [f"{name} {scale.number(alone)} → {scale.number(coalition)}" for name, alone, coalition in shown]
+    return f" ({scale.name}: {', '.join(told)}{' …' if len(names) > _FEW else ''})"
+
+
+def no_own_rows(name: str, weights: Mapping[str, float]) -> str:
+    """Say of a client whose own rows have no weight in its model what that means."""
+    told = f" The rows of {name} have no weight in its own model: with those of others alone, losses were least."
+    return "" if name in weights else told
+
+
+def _why_unknown(standing: Standing, scale: Scale) -> str:
+    """Say why a gain is unknown: there are no rows that can judge, or without those that could it would not join."""
+    if not math.isnan(standing.alone.value):
+        return " (without the rows that would judge it, it would have stayed alone)"
     return f" ({scale.name} needs {scale.of_metric.needs})" if scale.of_metric.needs else ""
 
 
@@ -151,6 +171,15 @@ def _nobody_helps(names: Sequence[str], rule: str) -> str:
     return f"nobody was found who makes the {model} of {some(names)} reliably better"
 
 
+def _would_gain(name: str, unmet: Sequence[str], rule: str) -> str:
+    """Say whom a client wanted in vain, which each rule finds in its own way."""
+    does = f"who {'does' if len(unmet) == 1 else 'do'} without it"
+    if rule == "clip":
+        has = "has" if len(unmet) == 1 else "have"
+        return f"in the model that would be best for {name}, {some(unmet)} {has} weight, {does}"
+    return f"by its losses {name} would gain from {some(unmet)}, {does}"
+
+
 def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]], rule: str) -> list[str]:
     """Say why clients stay alone: nobody helps them, or who would does without them."""
     unhelped = [name for name in alone if not unmet.get(name)]
@@ -158,8 +187,8 @@ def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]], rule: st
     if unhelped:
         told.append(f"N{_nobody_helps(unhelped, rule)[1:]}.")
     for name in [name for name in alone if unmet.get(name)][:_MANY]:
-        do = "does" if len(unmet[name]) == 1 else "do"
-        told.append(f"By its losses {name} would gain from {some(unmet[name])}, who {do} without it.")
+        said = _would_gain(name, unmet[name], rule)
+        told.append(f"{said[:1].upper()}{said[1:]}.")
     if (more := sum(bool(unmet.get(name)) for name in alone) - _MANY) > 0:
         told.append(f"So it is with {count(more, 'more client')} who {'stays' if more == 1 else 'stay'} alone.")
     return told
@@ -169,16 +198,16 @@ def how_sure(proof: Proof, sensitivity: Sensitivity) -> str:
     """Say how sure the coalitions are."""
     listed = count(len(proof.outer) + len(proof.inner), "inequality", "inequalities")
     told = {
-        "proved": f"That {proof.said} is proved, by {listed} listed below",
+        "proved": f"That {proof.said} is proved of these estimates, by {listed} listed below",
         "refuted": f"The proof failed: {proof.said} (see below)",
         "undecided": f"{proof.said[:1].upper()}{proof.said[1:]}",
     }[proof.verdict]
     times = sensitivity.resamples
     if not times:
         return f"{told}; how much it depends on these very rows was not tested."
-    return (
-        f"{told}; the same coalitions came out of {round(sensitivity.same * times)} of {times} resamples of the rows."
-    )
+    same = f"the same coalitions came out of {round(sensitivity.same * times)} of {times} resamples of the rows"
+    shaky = ": they depend on these very rows, and more are needed" if sensitivity.same < _SHAKY else ""
+    return f"{told}; {same}{shaky}."
 
 
 def _at_best(standing: Standing, scale: Scale) -> str:
@@ -194,23 +223,36 @@ def _at_best(standing: Standing, scale: Scale) -> str:
 
 
 def should_join(
-    name: str, standing: Standing, partners: Sequence[str], unmet: Sequence[str], scale: Scale, rule: str
+    name: str,
+    standing: Standing,
+    partners: Sequence[str],
+    unmet: Sequence[str],
+    scale: Scale,
+    rule: str,
+    home: Sequence[str] = (),
 ) -> str:
-    """Answer a client's question, in a paragraph."""
+    """Answer a client's question, in a paragraph.
+
+    `partners` have weight in its model; `home` are the others of its coalition, who may have none.
+    """
     alone, metric = scale.number(standing.alone.value), scale.name
+    if not partners and home:
+        return (
+            f"As it likes: {some(home)} {'trains' if len(home) == 1 else 'train'} with the rows of {name}; in its own "
+            f"model nobody else's have weight. Alone, its {metric} is {alone}."
+        )
     if not partners:
         if not unmet:
             return f"No need: {_nobody_helps([name], rule)}. Alone, its {metric} is {alone}."
         return (
-            f"Not as things are: by its losses {name} would gain from {some(unmet)}, who "
-            f"{'does' if len(unmet) == 1 else 'do'} as well without it.{_at_best(standing, scale)} "
+            f"Not as things are: {_would_gain(name, unmet, rule)}.{_at_best(standing, scale)} "
             f"{'It' if len(unmet) == 1 else 'They'} would have to be given a reason."
         )
-    gain = standing.gain
+    gain, by = standing.gain, "the weights that are best for it" if rule == "clip" else "its losses"
     told = f"train with {some(partners)}"
     if math.isnan(gain.value):
-        unsaid = f"how much {name} gains cannot be said on the rows it has{_for_want_of(scale)}"
-        said = f"By its losses, yes: {told}; {unsaid}."
+        unsaid = f"how much {name} gains cannot be said on the rows it has{_why_unknown(standing, scale)}"
+        said = f"By {by}, yes: {told}; {unsaid}."
     elif scale.better(gain) and scale.beyond_chance(gain):
         said = (
             f"Yes: {told}. On rows that chose nothing, {metric} goes from {alone} to "
@@ -218,13 +260,13 @@ def should_join(
         )
     elif scale.beyond_chance(gain):
         said = (
-            f"Doubtful: by its losses {name} gains when it would {told}, but {metric} changes for the worse: "
+            f"Doubtful: by {by} {name} should {told}, but {metric} changes for the worse: "
             f"{scale.change(gain)}. Decide which of the two counts."
         )
     else:
         begins, though = ("Probably", "") if scale.better(gain) else ("Perhaps", " for the worse")
         said = (
-            f"{begins}: {told}. By its losses {name} gains; on rows that chose nothing, {metric} changes{though} by "
+            f"{begins}: {told}, by {by}. On rows that chose nothing, {metric} changes{though} by "
             f"{scale.change(gain)}, which may be chance."
         )
     if unmet:

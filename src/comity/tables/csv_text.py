@@ -147,7 +147,8 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError:
         raise FormatError(
-            f"{path}: line {_line_not_utf8(path)} is not UTF-8 text; save the file as UTF-8, or check that it is the "
+            f"{path}: line {_line_not_utf8(path)} is not UTF-8 text; save the file as UTF-8 "
+            "(in Excel: CSV UTF-8), or check that it is the "
             "right one"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):

@@ -133,7 +133,7 @@ def test_settings_that_make_no_sense() -> None:
 
 def test_averaging_with_several_local_steps_comes_near_the_exact_front() -> None:
     linear = Linear.drawn(4, seed=2)
-    settings = Training(steps=250, rate=1e-2, local_steps=4)
+    settings = Training(steps=150, rate=1e-2, local_steps=4)
     trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), settings)
     rays = np.random.default_rng(0).dirichlet(np.ones(4), 100)
     reached, least = ((linear.losses(each) * rays).sum(axis=1) for each in (trained.models(rays), linear.exact(rays)))

@@ -24,13 +24,11 @@ class Structure(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, ...]] = []
         self.texts: list[str] = []
-        self.values: list[str] = []
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag, attributes) -> None:
         self.elements.append((tag, *(name for name, _ in attributes)))
-        self.values += [value or "" for _, value in attributes]
 
     def handle_data(self, data) -> None:
         self.texts.append(data)

@@ -29,8 +29,8 @@ def standing(alone: float, coalition: float, error: float, best: float | None = 
     ("metric", "coalition", "error", "begins"),
     [
         ("auc", 0.8, 0.01, "Yes: train with B."),
-        ("auc", 0.8, 0.2, "Probably: train with B."),
-        ("auc", 0.69, 0.2, "Perhaps: train with B."),
+        ("auc", 0.8, 0.2, "Probably: train with B, by its losses."),
+        ("auc", 0.69, 0.2, "Perhaps: train with B, by its losses."),
         ("auc", 0.6, 0.01, "Doubtful:"),
         ("rmse", 0.6, 0.01, "Yes: train with B."),
         ("rmse", 0.8, 0.01, "Doubtful:"),
@@ -48,7 +48,7 @@ def test_advice_to_those_who_stay_alone() -> None:
         "No need: nobody was found who makes the model of A reliably better"
     )
     wished = should_join("A", told, [], ["B", "C"], scale, "smallest")
-    assert wished.startswith("Not as things are: by its losses A would gain from B and C, who do as well without it")
+    assert wished.startswith("Not as things are: by its losses A would gain from B and C, who do without it")
     assert "AUC would be 0.90 instead of 0.70." in wished
     worse = should_join("A", standing(0.7, 0.7, 0.01, best=0.6), [], ["B"], scale, "smallest")
     assert "AUC would be 0.60 instead of 0.70, which is worse." in worse
@@ -64,10 +64,27 @@ def test_the_rule_of_clipped_weights_is_told_as_what_it_is() -> None:
 
 
 def test_what_cannot_be_said_is_said_with_what_it_needs() -> None:
-    told = {"A": standing(0.7, math.nan, math.nan)}
-    said = "cannot be said on the rows there are (AUC needs rows of more than one class)."
-    assert who_gains(told, ["A"], Scale("auc", 2)) == [f"What A gains {said}"]
-    assert should_join("A", told["A"], ["B"], [], Scale("rmse", 2), "smallest").endswith("said on the rows it has.")
+    judged, not_judged = standing(0.7, math.nan, math.nan), standing(math.nan, math.nan, math.nan)
+    scale = Scale("auc", 2)
+    assert who_gains({"A": judged}, ["A"], scale) == ["What A gains cannot be said on the rows there are."]
+    assert should_join("A", not_judged, ["B"], [], scale, "smallest").endswith(
+        "(AUC needs rows of more than one class)."
+    )
+    assert should_join("A", judged, ["B"], [], scale, "smallest").endswith(
+        "(without the rows that would judge it, it would have stayed alone)."
+    )
+
+
+def test_an_interval_of_no_width_says_nothing() -> None:
+    told = {"A": standing(0.7, 0.6, 0.0)}
+    assert who_gains(told, ["A"], Scale("auc", 2)) == [
+        "For A, the change on rows that judge may be chance (AUC: A 0.70 → 0.60)."
+    ]
+
+
+def test_who_is_in_a_coalition_without_using_it_is_not_called_alone() -> None:
+    told = should_join("A", standing(0.7, 0.7, 0.01), [], [], Scale("auc", 2), "clip", ["B"])
+    assert told.startswith("As it likes: B trains with the rows of A; in its own model nobody else's have weight.")
 
 
 def test_who_gains_is_parted_by_chance() -> None:

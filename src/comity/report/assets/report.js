@@ -25,6 +25,9 @@
   const framesOf = by("coalition");
   const names = (places) => (places.length ? places.map((place) => data.clients[place]).join(", ") : "nobody");
 
+  const left = (client) => data.steps.findIndex((each) => each.left.includes(data.coalition[client]));
+  const cards = document.getElementById("cards");
+  for (const link of all('a[href^="#client-"]')) link.addEventListener("click", () => { cards.open = true; });
   const home = (client) => {
     const number = data.coalition[client];
     return data.coalition.filter((each) => each === number).length > 1 ? `coalition ${number + 1}` : "alone";
@@ -93,6 +96,7 @@
       for (const element of elements) element.classList.toggle("lit", near.has(other));
     }
     told.textContent = client === null ? usual
+      : !now.remaining.has(client) ? `${data.clients[client]} (${home(client)}) left in peel ${left(client) + 1}.`
       : `${data.clients[client]} (${home(client)}) wants ${names(wants)}; wanted by ${names(wantedBy)}.`;
   };
 
@@ -125,7 +129,7 @@
       element.addEventListener("pointerleave", () => light(null));
       element.addEventListener("focus", () => light(client));
       element.addEventListener("blur", () => light(null));
-      const open = () => document.getElementById(`client-${client}`)?.focus();
+      const open = () => { cards.open = true; document.getElementById(`client-${client}`)?.focus(); };
       element.addEventListener("click", open);
       element.addEventListener("keydown", (event) => {
         if (event.key === "Enter" || event.key === " ") { open(); event.preventDefault(); }
