@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from comity.errors import InputError
+from comity.figures import Confidence
 from comity.own import Own
 from comity.report import Story, open_run, render, render_own, runs, story_of, story_of_document, story_of_own
 from comity.schema import Target
@@ -43,7 +44,7 @@ def pages(names: tuple[str, ...], target: str = "effect", column: str = "dose") 
     result = result_of(names, target, column)
     return {
         "result": render(story_of(result)),
-        "own": render_own(story_of_own(Own.of(result, names[0]))),
+        "own": render_own(story_of_own(Own.of(result, names[0], shown=names))),
         "game": render(story_of_document(game_document(names, 3))),
         "graph": render(story_of_document(graph_document({name: [names[0]] for name in names}))),
     }
@@ -59,12 +60,25 @@ def test_every_other_field_is_text() -> None:
         study=Study("<u>target</u>", client="<u>client</u>", exclude=("<u>excluded</u>",), keep=("<u>kept</u>",)),
         warnings=("<u>warning</u>",) * 5,
         left_out=("<u>left out</u>",),
+        training={"loss": "<u>loss</u>"},
+        version="<u>version</u>",
+        confidence=Confidence(4, 0.5, {("<u>giver</u>", "<u>taker</u>"): 0.5}),
+        privacy={
+            "<u>private</u>": {
+                "noise": 1.0,
+                "epsilon": 1.0,
+                "delta": 1e-5,
+                "by_kind": {"<u>noisy</u>": {}},
+                "without_noise": {"<u>plain</u>": 1},
+            }
+        },
     )
     whole = render(story_of(changed, written="<u>saved</u>"))
     own = render_own(story_of_own(Own.of(changed, HARMLESS[0]), saved="<u>saved</u>", job="<u>job</u>"))
     for page, fields in (
-        (whole, ("target", "yes", "no", "client", "excluded", "kept", "warning", "left out", "saved")),
-        (own, ("target", "yes", "no", "saved", "job")),
+        (whole, ("target", "yes", "no", "client", "excluded", "kept", "warning", "left out", "saved", "loss")),
+        (whole, ("version", "giver", "taker", "private", "noisy", "plain")),
+        (own, ("target", "yes", "no", "saved", "job", "version")),
     ):
         assert ("u",) not in Structure(page).elements
         texts = " ".join(Structure(page).texts)
