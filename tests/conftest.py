@@ -23,9 +23,10 @@ _SLOW = ("federation", "examples")  # directories of tests that take or wait for
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal the slow tests to all workers, each to the beginning of its share, so that none of them is left to the end.
+    """Deal the slow tests to half of the workers, each to the beginning of its share; they wait most of their time.
 
-    Shares are as xdist's worksteal makes them first: runs of equal length, as far as that goes.
+    So none of them is left to the end, and the other half always has work for the processors. Shares are as xdist's
+    worksteal makes them first: runs of equal length, as far as that goes.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     slow = [item for item in items if item.path.parent.name in _SLOW]
@@ -33,7 +34,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left, dealt = len(items), []
     for place in range(workers):
         share = left // (workers - place)
-        first = slow[place::workers]
+        first = slow[place :: (workers + 1) // 2] if place < (workers + 1) // 2 else []
         dealt += [*first, *islice(quick, share - len(first))]
         left -= share
     items[:] = [*dealt, *quick]
