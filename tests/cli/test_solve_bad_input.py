@@ -1,5 +1,6 @@
 """Every kind of bad input of the main job on the installed command: one message and status 2, or a warning."""
 
+import contextlib
 import json
 import os
 import resource
@@ -15,6 +16,8 @@ import pandas as pd
 import pytest
 
 import comity as package
+from comity.cli import ending
+from comity.cli.progress import Stages
 from processes import wait_until_ready
 from small_tables import QUICK, classes, numbers
 
@@ -460,3 +463,13 @@ def test_an_interrupted_run_leaves_nothing(comity: Run, tmp_path: Path, number: 
     assert output == ""
     assert messages.strip() in ("Interrupted.", "")
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_signal_that_was_lost_ends_the_work_at_its_next_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "_told", [])
+    stages = Stages()
+    stages("reading", 0, 1)
+    with contextlib.suppress(SystemExit):  # as where a callback of C is called
+        ending.end(signal.SIGTERM, None)
+    with pytest.raises(SystemExit, match="143"):
+        stages("searching", 0, 1)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from comity import __version__
+from comity.cli import ending
 from comity.cli.compare import compare
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
@@ -95,7 +96,7 @@ for command in (demo, solve, predict, verify, show, report, compare, reproduce, 
 def run() -> int:
     """Run the command line and return the exit status; whatever goes wrong ends in one message, never a traceback."""
     _prepare_streams()
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, ending.end)
     try:
         status = cli.main(prog_name="comity", standalone_mode=False)
         sys.stdout.flush()
@@ -138,11 +139,6 @@ def _prepare_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (it stays open)
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-
-
-def _terminate(number: int, frame: object) -> None:
-    """End as for Ctrl-C, so that nothing is left half-written."""
-    raise SystemExit(128 + number)
 
 
 def _reader_gone() -> int:

@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from comity.cli import ending
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -29,6 +31,7 @@ class Stages:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Tell that of a stage so much of so much is done; what stands in brackets after its name may change."""
+        ending.check()
         if self._progress is None:
             return
         name = stage.partition(" (")[0]
