@@ -156,7 +156,7 @@ def _done(result: Result, written: str) -> list[tuple[str, str]]:
         told.append(("File dated", written))
     if study.model != "module":
         told.append(("To repeat it", _command(study)))
-    if study.client is None:
+    if study.client is None and study.model != "module":
         told.append(("In a federation", "by the same study.toml and run.sh"))
     if any(stated["noise"] for stated in result.privacy.values()):
         told.append(("Noise", "drawn anew each time: the same seed does not repeat it"))
@@ -211,16 +211,16 @@ def _settings(study: Study) -> Mapping[str, object]:
 def _told(value: object) -> str:
     """Write a setting, or several by name, of which those that say nothing are left out.
 
-    >>> _told({"steps": 800, "rays": {"alpha": 0.5}, "personal": None})
-    'steps 800, rays (alpha 0.5)'
+    >>> _told({"steps": 800, "rays": {"sparse": 0.0}, "double": False, "personal": None})
+    'steps 800, rays (sparse 0.0)'
     """
     if isinstance(value, Mapping):
-        said = {name: each for name, each in value.items() if each not in (None, "", False)}
+        said = {name: each for name, each in value.items() if each not in (None, "") and each is not False}
         return ", ".join(
             f"{name} ({_told(each)})" if isinstance(each, Mapping) else f"{name} {_told(each)}"
             for name, each in said.items()
         )
-    return some(value) if isinstance(value, tuple) else str(value)
+    return some(value) if isinstance(value, list | tuple) else str(value)
 
 
 def _command(study: Study) -> str:

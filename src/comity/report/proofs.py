@@ -51,7 +51,7 @@ def proof_of(
         sentence = f"Proved: {said}, alone or with others. {held} is listed with its margin."
     elif told["verdict"] == "refuted":
         sentence = f"Refuted: {said}."
-    return Proof(told["verdict"], said, sentence, tuple(outer), tuple(inner), tuple(notes))
+    return Proof(told["verdict"], said, sentence, tuple(outer), tuple(inner), tuple(notes), bool(extra))
 
 
 def _said(told: Mapping[str, Any], *, significantly: bool) -> str:

@@ -84,7 +84,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the certificate says: the verdict as a word, a clause and a sentence, every inequality, and notes."""
+    """What the certificate says: the verdict as a word, a clause and a sentence, every inequality, and notes.
+
+    It `forgives` where gains within their errors count as none.
+    """
 
     verdict: str
     said: str
@@ -92,6 +95,7 @@ class Proof:
     outer: tuple[Claim, ...] = ()
     inner: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
+    forgives: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,3 +152,10 @@ def test_of_more_than_a_page_can_show_there_is_none(tmp_path, monkeypatch) -> No
     monkeypatch.setattr(runs, "MOST_ARROWS", 5)
     with pytest.raises(InputError, match="3 clients with 6 wishes, and a report can show 2,000 with 5"):
         open_run(tmp_path)
+
+
+def test_the_heading_of_a_proof_says_whether_errors_are_forgiven() -> None:
+    result = result_of(tuple(f"hospital {number}" for number in range(10)))
+    assert max(result.certificate.forgiven.values()) > 0
+    assert "Nobody gains elsewhere beyond its error" in render(story_of(result))
+    assert "Nobody has anything to gain elsewhere" in render(story_of_document(game_document(HARMLESS, 3)))

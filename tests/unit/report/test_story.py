@@ -109,9 +109,9 @@ def test_ties_of_a_game_are_told_where_they_were_met() -> None:
 
 
 def test_of_networks_the_training_is_told() -> None:
-    training = {"loss": "squared", "personal": None, "steps": 9, "rays": {"alpha": 0.5}}
+    training = {"loss": "squared", "personal": None, "steps": 9, "rays": {"alpha": 0.5, "sparse": 0.0}}
     result = replace(result_of(NAMES[:3]), training=training)
-    assert dict(story_of(result).done)["Training"] == "loss squared, steps 9, rays (alpha 0.5)"
+    assert dict(story_of(result).done)["Training"] == "loss squared, steps 9, rays (alpha 0.5, sparse 0.0)"
     assert "Training" not in dict(story_of(result_of(NAMES[:3])).done)
 
 
