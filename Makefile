@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts site tests format page pictures bench clean
+.PHONY: help setup demo test checks lint types contracts site tests format page pictures bench clean
 
 help:
 	@echo "make demo    set up the light core and show what comity does"
@@ -45,7 +45,13 @@ demo: $(VENV)/.core
 	@echo "==> comity demo"
 	@$(BIN)/comity demo
 
-test: lint types contracts site tests
+setup: $(VENV)/.dev
+
+test: checks tests
+
+# Each of them has one thread.
+checks: $(VENV)/.dev
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types site lint contracts
 
 lint: $(VENV)/.dev
 	@echo "==> lint (ruff)"
