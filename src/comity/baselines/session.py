@@ -64,6 +64,20 @@ class Budget:
         """
         return (number + 1) * self.steps // gradients - number * self.steps // gradients
 
+    def in_steps_of(self, steps: int) -> Budget:
+        """Return the budget spent in rounds of so many steps: the same gradients in all, in more or fewer rounds.
+
+        >>> Budget(rounds=60, steps=10).in_steps_of(1).rounds
+        600
+        """
+        rounds, left = divmod(self.rounds * self.steps, steps) if steps > 0 else (0, 1)
+        if left:
+            raise InputError(
+                f"{self.rounds} rounds of {self.steps} steps cannot be spent in rounds of {steps}: it must divide "
+                f"{self.rounds * self.steps}"
+            )
+        return replace(self, rounds=rounds, steps=steps)
+
     def is_check(self, number: int) -> bool:
         """Tell whether models are tried on rows held out after so many rounds."""
         return number % max(1, self.rounds // self.checks) == 0 or number == self.rounds

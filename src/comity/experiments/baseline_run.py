@@ -17,8 +17,9 @@ from comity.questions import Evaluation
 class BaselineRun:
     """How baselines are run: with which `rates`, and whether models are trained `again` with the rows held out too.
 
-    `settings` are those of single methods, by name. The rate whose models lose least on rows held out is taken, with
-    the first seed; other seeds have the same.
+    `settings` are those of single methods, by name; among them may be `rates` of its own, and `steps`: how many a
+    client takes in a round, of which there are as many more or fewer then. The rate whose models lose least on rows
+    held out is taken, with the first seed; other seeds have the same.
     """
 
     rates: tuple[float, ...]
@@ -27,8 +28,13 @@ class BaselineRun:
 
     def run(self, name: str, session: Session, metric: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method on a session, and return what clients have on their test rows; nothing, if it does not train."""
-        rates = (before["rate"],) if "rate" in before else self.rates
-        method = replace(METHODS[name], **self.settings.get(name, {}))
+        own = dict(self.settings.get(name, {}))
+        rates = own.pop("rates", self.rates)
+        if "rate" in before:
+            rates = (before["rate"],)
+        if "steps" in own:
+            session = replace(session, budget=session.budget.in_steps_of(own.pop("steps")))
+        method = replace(METHODS[name], **own)
         try:
             rate, judged = self._best(name, method, session, metric, rates, tell)
         except TrainingError as error:

@@ -45,6 +45,18 @@ def test_steps_of_several_gradients_take_all_there_are_and_no_more(steps: int, g
     assert (allowed - taken < gradients).all()
 
 
+@pytest.mark.parametrize(("steps", "rounds"), [(1, 60), (5, 12), (60, 1)])
+def test_other_steps_a_round_spend_the_same_gradients(steps: int, rounds: int) -> None:
+    budget = Budget(rounds=6, steps=10, rate=0.3, checks=7)
+    assert budget.in_steps_of(steps) == replace(budget, rounds=rounds, steps=steps)
+
+
+@pytest.mark.parametrize("steps", [0, 7, 120])
+def test_steps_that_do_not_come_out_even(steps: int) -> None:
+    with pytest.raises(InputError, match=f"6 rounds of 10 steps cannot be spent in rounds of {steps}: it must divide"):
+        Budget(rounds=6, steps=10).in_steps_of(steps)
+
+
 @pytest.mark.parametrize(("rounds", "checks"), [(100, 20), (7, 3), (3, 20), (1, 1)])
 def test_the_last_round_is_checked(rounds: int, checks: int) -> None:
     budget = Budget(rounds=rounds, checks=checks)

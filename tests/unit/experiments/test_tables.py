@@ -116,3 +116,15 @@ def test_ours_say_how_many_gradients_they_took_and_both_have_the_same_time() -> 
     ce, spo = (made.run(method, {}, quiet) for method in ("ce", "spo"))
     assert spo.settings == {"gradients": 16, "of the front": 8, "alone": 8, "tuned": 0}
     assert ce.seconds == spo.seconds > 0
+
+
+def test_a_method_may_have_rates_and_steps_of_its_own_and_spends_the_same() -> None:
+    made = task(numbers(rows=60), "effect")
+    plain = made.run("fedavg", {}, quiet)
+    own = {"fedavg": {"rates": (0.2,), "steps": 1}}
+    made = TableTask(made.clients, made.study, BUDGET, BaselineRun((0.05,), settings=own))
+    other, local = (made.run(name, {}, quiet) for name in ("fedavg", "local"))
+    assert (plain.settings["rate"], other.settings["rate"], local.settings["rate"]) == (0.05, 0.2, 0.05)
+    assert plain.settings["gradients"] == other.settings["gradients"] == 8
+    assert plain.values != other.values
+    assert made.run("fedavg", {"rate": 0.01}, quiet).settings["rate"] == 0.01, "what the first seed chose"
