@@ -21,7 +21,8 @@ class PFedMe(Method):
 
     Their steps are w_i ← w_i - η λ (w_i - θ_i(w_i)), where λ is `pull`, θ_i is found by `inner` steps of descent, and
     η λ is `reach`: how far a step goes towards θ_i; 1 is all the way, and the step of gradient descent, as the minimum
-    is λ-smooth in w. Then w ← (1 - β) w + β Σ (n_i / n) w_i with β = `mixing`. A client's model is θ_i(w).
+    is λ-smooth in w. Then w ← (1 - β) w + β Σ (n_i / n) w_i with β = `mixing`. A client's model is θ_i(w), found by as
+    many steps as a round has.
     """
 
     pull: float = 1.0

@@ -23,9 +23,10 @@ class QFFL(Method):
     """q-fair federated learning (Li et al. 2020, q-FedAvg, Algorithm 2): min over w of Σ p_i f_i(w)^(q+1) / (q+1).
 
     With Δ_i = L (w - w_i) for where client i went, w ← w - Σ p_i f_i^q Δ_i / Σ p_i h_i, where h_i = q f_i^(q-1) |Δ_i|²
-    + L f_i^q, and f_i is the loss on the rows of the first step. L is one over all a round's steps, 1 / (rate · steps),
-    so that Δ_i is about as long as a gradient: one over a single step's rate, the same for one step, is slow with
-    several. p_i is a client's share of all rows, or the same for all if they count `alike`. With q = 0 it is FedAvg.
+    + L f_i^q, and f_i is the loss on the rows of the first step. 1 / L is the rate times how many gradients long the
+    way of a round is, so that Δ_i is about as long as a gradient: the rate of a single step, the same for one step, is
+    slow with several. p_i is a client's share of all rows, or the same for all if they count `alike`. With q = 0 it is
+    FedAvg.
     """
 
     one_for_all: ClassVar[bool] = True
@@ -42,9 +43,10 @@ class QFFL(Method):
 
     def go_on(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return it after a round."""
-        rate = session.budget.rate_in(number)
-        trained, losses = session.train(self.models(session, state), Descent(session.budget.steps, rate), number)
-        lipschitz = 1 / (session.budget.rate * session.budget.steps)
+        budget = session.budget
+        rule = Descent(budget.steps, budget.rate_in(number))
+        trained, losses = session.train(self.models(session, state), rule, number)
+        lipschitz = 1 / (budget.rate * rule.gradients_long)
         changes = lipschitz * (state - trained).astype(np.float64)
         lost = np.maximum(losses, _LEAST)
         bounds = self.q * lost ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * lost**self.q

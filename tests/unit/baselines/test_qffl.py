@@ -20,19 +20,22 @@ def test_with_q_of_nought_it_is_averaging() -> None:
     assert QFFL(q=0).overall(session, lost) == pytest.approx(FedAvg().overall(session, lost))
 
 
+@pytest.mark.parametrize("number", [0, 2])
 @pytest.mark.parametrize("q", [0.5, 1.0, 3.0])
-def test_a_round_by_the_papers_formula(q: float) -> None:
-    session = small(Budget(rounds=1, steps=3, rate=0.05))
+def test_a_round_by_the_papers_formula(q: float, number: int) -> None:
+    """The rate falls along a cosine; L is that of the first round."""
+    session = small(Budget(rounds=4, steps=3, rate=0.05))
+    rate = {0: 0.05, 2: 0.025}[number]
     quadratic, start = Quadratic.of(session), session.base
     models = np.tile(start, (3, 1))
-    lost, ends = quadratic.losses(models), quadratic.descended(models, 3, 0.05)
-    smooth = 1 / (0.05 * 3)
+    lost, ends = quadratic.losses(models), quadratic.descended(models, 3, rate)
+    smooth = 1 / (0.05 * (1 + 1.9 + 2.71))  # with the momentum of 0.9
     top, bottom = 0.0, 0.0
     for share, loss, end in zip(ROWS, lost, ends, strict=True):
         change = smooth * (start - end)
         top = top + share * loss**q * change
         bottom = bottom + share * (q * loss ** (q - 1) * change @ change + smooth * loss**q)
-    np.testing.assert_allclose(QFFL(q).go_on(session, start, 0), start - top / bottom, atol=1e-12)
+    np.testing.assert_allclose(QFFL(q).go_on(session, start, number), start - top / bottom, atol=1e-12)
 
 
 def test_the_more_q_the_more_even_the_losses() -> None:

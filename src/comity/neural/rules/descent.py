@@ -23,6 +23,15 @@ class Descent(Rule):
     momentum: float = 0.9
     pull: float = 0.0
 
+    @property
+    def gradients_long(self) -> float:
+        """How many gradients, times the rate, its way is long where the slope is the same all along.
+
+        >>> Descent(steps=2, rate=0.1, momentum=0.5).gradients_long  # 1, and then 1 + 0.5
+        2.5
+        """
+        return sum(1 - self.momentum**number for number in range(1, self.steps + 1)) / (1 - self.momentum)
+
     def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
         """Return the place that was reached, and the loss at the start."""
         place, first = start, 0.0
