@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from comity import __version__
 from comity.baselines import Budget
 from comity.client import Client
 from comity.errors import InputError
 from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.cells import Cell, Cells
-from comity.experiments.running import Job, Tell
+from comity.experiments.running import Job, Tell, defaults
 from comity.experiments.summary import HEADS, Line, summarise, to_dict, to_markdown
 from comity.experiments.tables import EVERY, TableTask, digest, divide
 from comity.federation import InProcess
@@ -89,7 +90,8 @@ def compare(
     _, _, metric = agree_on(InProcess(members), study)
     told = asdict(comparison)
     del told["methods"], told["seeds"]  # more of either may be asked for later
-    cells = Cells.open(out, {"study": asdict(study), "comparison": told, "rows": digest(members)})
+    settings = {"study": asdict(study), "comparison": told, "version": __version__, "defaults": defaults()}
+    cells = Cells.open(out, {**settings, "rows": digest(members)})
     job = comparison.job(members, study)
     job.run(cells, tell or (lambda stage, done, of: None))
     filled = tuple(cell for cell in cells.every(job.methods) if cell.seed in job.seeds)

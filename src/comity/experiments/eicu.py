@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from comity.baselines import Budget
 from comity.client import Client
@@ -18,7 +19,7 @@ from comity.study import Study
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> TableTask:
     """Return the task of a seed, which is the part of every client's stays to test with."""
     settings = experiment.settings
-    data = _load(directory, hours=settings["hours"], shortest=settings["shortest"])
+    data = _load(directory, settings["hours"], settings["shortest"])
     parts = settings["parts"]
     train, test = data.split(seed // parts, parts, seed % parts)
     clients = tuple(
@@ -32,12 +33,21 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Tab
     study = Study(eicu.TARGET, task="classes", metric="auc", judges=settings["judges"], seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"])
-    return TableTask(clients, study, budget, baselines, data.notes)
+    return TableTask(clients, study, budget, baselines, (*data.notes, _sizes(data)))
 
 
-def _load(directory: str | Path | None, **settings: Any) -> eicu.Eicu:
+@lru_cache(maxsize=1)  # seeds have the same stays
+def _load(directory: str | Path | None, hours: float, shortest: float) -> eicu.Eicu:
     """Return single hospitals where there are such of the paper's sizes, and hospitals taken together otherwise."""
     try:
-        return eicu.load(directory, by="hospital", **settings)
-    except InputError:  # if it is the files that are wrong, they are so in the other way too
-        return eicu.load(directory, by="region and size", **settings)
+        return eicu.load(directory, by="hospital", hours=hours, shortest=shortest)
+    except InputError as error:  # if it is the files that are wrong, they are so in the other way too
+        data = eicu.load(directory, by="region and size", hours=hours, shortest=shortest)
+        return replace(data, notes=(f"hospitals are taken together: {error}", *data.notes))
+
+
+def _sizes(data: eicu.Eicu) -> str:
+    """Say how many stays and deaths each client has."""
+    told = data.table.groupby(eicu.CLIENT)[eicu.TARGET].agg(["size", "sum"])
+    each = (f"{name} {stays:,} and {deaths:,}" for name, stays, deaths in told.itertuples())
+    return f"stays and deaths: {', '.join(each)}"

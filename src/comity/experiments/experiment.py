@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
@@ -19,8 +19,8 @@ class Experiment:
 
     `paper` has for a method the mean of each column, a client or ``mean``, and the spread if it is told; `scale` turns
     the `metric` into the paper's units. Seeds are numbered from the `first` on. An `upright` table has a row for each
-    column. What methods gain over the one to `compare_with` is told with an interval. `values` says what they are,
-    where the metric's name does not.
+    column. What a method gains over the one it is to be `compared` with is told with an interval. `values` says what
+    they are, where the metric's name does not. Differences from the paper are told unless its clients are `others`.
     """
 
     name: str
@@ -37,7 +37,8 @@ class Experiment:
     notes: tuple[str, ...] = ()
     first: int = 0
     upright: bool = False
-    compare_with: str = ""
+    compared: dict[str, str] = field(default_factory=dict)
+    others: bool = False
     values: str = ""
     quick: bool = False
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from comity import __version__
 from comity.experiments import adult, cifar10, eicu, synthetic
 from comity.experiments.cells import Cell, Cells
 from comity.experiments.experiment import Experiment
-from comity.experiments.running import Job, Task, Tell
+from comity.experiments.running import Job, Task, Tell, defaults
 from comity.experiments.summary import Line, gain_interval, summarise, to_dict, to_markdown
 from comity.files import write_text
 
@@ -43,7 +44,8 @@ class Reproduced:
         if experiment.upright:
             return ["client", *(head for line in self.lines for head in self._heads_of(line))]
         each = [[column, f"paper: {column}", "difference"][: self._known(column)] for column in self.columns]
-        return ["method", *(head for few in each for head in few), "seeds", "time"]
+        together = [f"with seed {_listed(sorted(self._common))}"] if self._common else []
+        return ["method", *(head for few in each for head in few), *together, "seeds", "time"]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,14 +67,24 @@ class Reproduced:
             [
                 experiment.label(line.method),
                 *(text for column in self.columns for text in self._beside(line, column)[: self._known(column)]),
-                str(line.seeds),
+                *(f"{experiment.scale * mean:.{experiment.decimals}f}" for mean in self._in_common(line)),
+                line.told_seeds,
                 f"{line.seconds:.0f} s",
             ]
             for line in self.lines
         ]
 
-    def _told(self, line: Line, column: str) -> list[str]:
-        return self._beside(line, column)[: self._known(line.method)]
+    @cached_property
+    def _common(self) -> frozenset[int]:
+        """The seeds that all methods have; nothing, where these are all seeds: means are of the same then."""
+        seeds = [{cell.seed for cell in self.cells if cell.method == line.method} for line in self.lines]
+        common = frozenset(set.intersection(*seeds)) if seeds else frozenset()
+        return common if any(each > common for each in seeds) else frozenset()
+
+    def _in_common(self, line: Line) -> tuple[float, ...]:
+        """Return a method's mean with the seeds that all have, if there are others."""
+        cells = [cell for cell in self.cells if cell.method == line.method and cell.seed in self._common]
+        return tuple(each.mean for each in summarise(cells, self.experiment.metric))
 
     def _heads_of(self, line: Line) -> list[str]:
         label = self.experiment.label(line.method)
@@ -81,14 +93,15 @@ class Reproduced:
     def _known(self, name: str) -> int:
         """Return how many columns a method or a column has: ours only, or also the paper's and the difference."""
         paper = self.experiment.paper
-        return 3 if name in paper or any(name in columns for columns in paper.values()) else 1
+        most = 2 if self.experiment.others else 3
+        return most if name in paper or any(name in columns for columns in paper.values()) else 1
 
     def _beside(self, line: Line, column: str) -> list[str]:
         """Return ours, the paper's and the difference as text."""
         experiment = self.experiment
         places, scale = experiment.decimals, experiment.scale
         mean, spread = (line.mean, line.spread) if column == "mean" else (line.clients[column], line.spreads[column])
-        ours = f"{scale * mean:.{places}f}" + (f" ± {scale * spread:.{places}f}" if line.seeds > 1 else "")
+        ours = f"{scale * mean:.{places}f}" + (f" ± {scale * spread:.{places}f}" if line.trained > 1 else "")
         paper = experiment.paper.get(line.method, {}).get(column)
         if paper is None:
             return [ours, "–", "–"]
@@ -119,6 +132,7 @@ class Reproduced:
             "experiment": asdict(self.experiment),
             "version": __version__,
             "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "torch")},
             "table": to_dict(self.lines),
             "cells": [cell.to_dict() for cell in self.cells],
         }
@@ -142,23 +156,18 @@ class Reproduced:
         return [*self.experiment.notes, *found_notes, *self._gains(), *stories]
 
     def _gains(self) -> list[str]:
-        """Return what methods gain on average over the one to compare with, and whether chance could do it."""
-        experiment = self.experiment
-        base = [cell for cell in self.cells if cell.method == experiment.compare_with]
-        told = []
-        for line in self.lines:
-            each = [cell for cell in self.cells if cell.method == line.method]
-            if (
-                len(base) < 2
-                or line.method == experiment.compare_with
-                or [c.seed for c in each] != [c.seed for c in base]
-            ):
+        """Return what methods gain on average over those they are compared with, and whether chance could do it."""
+        experiment, told = self.experiment, []
+        by_method = {line.method: [cell for cell in self.cells if cell.method == line.method] for line in self.lines}
+        for method, other in experiment.compared.items():
+            each, base = by_method.get(method, []), by_method.get(other, [])
+            if len(base) < 2 or [cell.seed for cell in each] != [cell.seed for cell in base]:
                 continue
-            low, high = gain_interval(each, base, experiment.settings["parts"])
+            low, high = gain_interval(each, base, experiment.settings["parts"], len(experiment.compared))
             sure = "beyond chance" if low > 0 or high < 0 else "which chance can do"
             low, high = (experiment.scale * bound for bound in (low, high))
             told.append(
-                f"{experiment.label(line.method)} over {experiment.label(experiment.compare_with)}, 95 %: "
+                f"{experiment.label(method)} over {experiment.label(other)}, 95 % for all that are compared: "
                 f"{low:+.{experiment.decimals}f} to {high:+.{experiment.decimals}f}, {sure}."
             )
         return told
@@ -180,10 +189,17 @@ def reproduce(
         "quick": experiment.quick,
         "rows": draw(seeds[0]).rows,
         "version": __version__,
+        "defaults": defaults(),
     }
     cells = Cells.open(out, job)
     Job(experiment.methods, seeds, draw).run(cells, tell or (lambda stage, done, of: None))
     filled = cells.every(Experiment.load(experiment.name).methods)
+    # What there is may be of earlier calls, for other methods and more seeds.
+    experiment = replace(
+        experiment,
+        methods=tuple(dict.fromkeys(cell.method for cell in filled)),
+        seeds=len({cell.seed for cell in filled}),
+    )
     found = Reproduced(experiment, filled, summarise(filled, experiment.metric))
     write_text(Path(out) / TABLE, found.to_markdown())
     write_text(Path(out) / TABLE_JSON, found.to_json())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+from comity.baselines import METHODS
 from comity.errors import InputError
 from comity.experiments.cells import Cell, Cells
 
@@ -26,6 +27,11 @@ class Outcome:
     settings: dict[str, Any] = field(default_factory=dict)
     story: dict[str, Any] = field(default_factory=dict)
     seconds: float | None = None
+
+
+def defaults() -> dict[str, Any]:
+    """Return what baselines are set to unless told: cells of other settings are not taken for the same."""
+    return {name: asdict(method) for name, method in METHODS.items()}
 
 
 class Task(Protocol):

@@ -24,7 +24,8 @@ class Line:
     """A method over all seeds: the mean over clients and seeds, the standard deviation of a seed's mean, the worst.
 
     `worst` is the worst client's value, the mean of all seeds; `as_well` the share of clients that have at least what
-    they have alone; `clients` each client's mean; `spreads` each one's standard deviation over the seeds.
+    they have alone; `clients` each client's mean; `spreads` each one's standard deviation over the seeds. With some of
+    the `seeds` a method may not have `trained` anything; the others are what all of this is of.
     """
 
     method: str
@@ -33,15 +34,22 @@ class Line:
     worst: float
     as_well: float
     seeds: int
+    trained: int
     seconds: float
     clients: dict[str, float]
     spreads: dict[str, float]
 
+    @property
+    def told_seeds(self) -> str:
+        """How many seeds there are, and of how many it is if some failed."""
+        return str(self.seeds) if self.trained == self.seeds else f"{self.trained} of {self.seeds}"
+
     def cells(self) -> list[str]:
         """Return the line as text."""
         return [
-            self.method, _text(self.mean), f"{self.spread:.4f}" if self.seeds > 1 else "–", _text(self.worst),
-            "–" if np.isnan(self.as_well) else f"{100 * self.as_well:.0f} %", str(self.seeds), f"{self.seconds:.1f} s",
+            self.method, _text(self.mean), f"{self.spread:.4f}" if self.trained > 1 else "–", _text(self.worst),
+            "–" if np.isnan(self.as_well) else f"{100 * self.as_well:.0f} %", self.told_seeds,
+            f"{self.seconds:.1f} s",
         ]  # fmt: skip
 
 
@@ -76,14 +84,17 @@ def _line(method: str, cells: list[Cell], local: dict[int, dict[str, float]], me
         worst=_mean(worst),
         as_well=_mean(np.where(np.isnan(values + alone), np.nan, as_well)),
         seeds=len(cells),
+        trained=int(known.any(axis=1).sum()),
         seconds=float(np.mean([cell.seconds for cell in cells])),
         clients={client: _mean(values[:, place]) for place, client in enumerate(clients)},
         spreads={client: _spread(values[:, place]) for place, client in enumerate(clients)},
     )
 
 
-def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int) -> tuple[float, float]:
+def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int, comparisons: int = 1) -> tuple[float, float]:
     """Return the 95 % interval of what a method gains over another, on average over clients.
+
+    With several `comparisons` it is as much wider as it takes for all of them to hold together (Bonferroni).
 
     Seeds test on one part in `parts` of the rows, and train on the others, which overlap: the variance of the mean of J
     gains is 1/J + 1/(parts - 1) times theirs (Nadeau and Bengio 2003).
@@ -92,13 +103,15 @@ def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int) -> tu
     >>> base = [Cell("b", seed, {"x": 0.5}, {}, 0.0, "") for seed in range(5)]
     >>> [round(bound, 3) for bound in gain_interval(cells, base, parts=5)]
     [0.091, 0.149]
+    >>> [round(bound, 3) for bound in gain_interval(cells, base, parts=5, comparisons=3)]
+    [0.078, 0.162]
     """
     gains = np.array([_mean(np.array([one.values[c] - other.values[c] for c in one.values]))
                       for one, other in zip(cells, base, strict=True)])  # fmt: skip
     if gains.size < 2:
         return -np.inf, np.inf
     error = np.sqrt(gains.var(ddof=1) * (1 / gains.size + 1 / (parts - 1)))
-    reach = float(stats.t.ppf(0.975, gains.size - 1) * error)
+    reach = float(stats.t.ppf(1 - 0.025 / comparisons, gains.size - 1) * error)
     return float(gains.mean()) - reach, float(gains.mean()) + reach
 
 
@@ -135,4 +148,4 @@ def to_markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def to_dict(lines: Iterable[Line]) -> list[dict[str, Any]]:
     """Return the lines as plain values; one seed has no spread."""
-    return [plain({**asdict(line), **({"spread": None} if line.seeds < 2 else {})}) for line in lines]
+    return [plain({**asdict(line), **({"spread": None} if line.trained < 2 else {})}) for line in lines]

@@ -1,12 +1,14 @@
 """Cells of a table: kept, found again, and never mixed with those of another job."""
 
+from math import nan
 from pathlib import Path
 
 import pytest
 
+from comity.baselines import METHODS, QFFL
 from comity.errors import ComityError
 from comity.experiments.cells import Cell, Cells
-from comity.experiments.running import Job, Outcome
+from comity.experiments.running import Job, Outcome, defaults
 from comity.experiments.summary import gain_interval, summarise
 
 
@@ -128,3 +130,20 @@ def test_a_summary_has_means_worst_and_shares() -> None:
 def test_an_interval_of_one_seed_is_everything() -> None:
     cell = Cell("a", 0, {"x": 0.6}, {}, 0.0, "")
     assert gain_interval([cell], [cell], 5) == (float("-inf"), float("inf"))
+
+
+def test_seeds_that_did_not_train_are_told() -> None:
+    cells = [Cell("wild", seed, {"a": value, "b": value}, {}, 1.0, "") for seed, value in enumerate([nan, 0.9, nan])]
+    (line,) = summarise(cells, "accuracy")
+    assert line.mean == 0.9
+    assert line.cells()[2] == "–", "one seed has no spread"
+    assert line.cells()[5] == "1 of 3"
+
+
+def test_other_settings_of_methods_are_another_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Cells that were made before a default changed are not those of now."""
+    Cells.open(tmp_path / "job", {"defaults": defaults()}).save(Cell("q-ffl", 0, {"a": 1.0}, {}, 1.0, ""))
+    Cells.open(tmp_path / "job", {"defaults": defaults()})
+    monkeypatch.setitem(METHODS, "q-ffl", QFFL(q=7.0))
+    with pytest.raises(ComityError, match=r"another job was begun there \(q differs\)"):
+        Cells.open(tmp_path / "job", {"defaults": defaults()})
