@@ -125,15 +125,16 @@ def stable_coalitions(graph: BenefitGraph) -> tuple[Coalition, ...]:
 
 def _peel_fixed(graph: BenefitGraph) -> Equilibrium:
     """Peel a fixed graph: when a source component leaves, the others stay components, so their layers are the peels."""
-    count, labels = components(graph.wants)
-    layer = layers(graph.wants, count, labels)
+    wants = graph.wants
+    count, labels = components(wants)
+    layer = layers(wants, count, labels)
     first = np.empty(count, np.intp)
     everybody = np.arange(len(graph))
     first[labels[::-1]] = everybody[::-1]  # of equal positions the last assignment stays: the first client
     order = np.lexsort((first, layer))
     number = np.empty(count, np.int32)
     number[order] = np.arange(count)
-    wishes = Wishes(everybody, np.zeros(len(graph), np.int32), graph.wants)
+    wishes = Wishes(everybody, np.zeros(len(graph), np.int32), wants)
     return Equilibrium(graph.clients, number[labels], layer[order], wishes)
 
 
