@@ -88,9 +88,21 @@ def texts(group: ElementTree.Element) -> Iterator[str]:
     return (text.text or "" for text in group.iter(f"{SVG}text"))
 
 
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
-def test_every_client_is_named_once_in_every_figure(graph: BenefitGraph, tmp_path: Path) -> None:
-    for path in draw(graph, tmp_path):
+@pytest.fixture(scope="module")
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[BenefitGraph, list[Path]]:
+    """A graph and its figures, drawn once for what several tests say of them."""
+    graph = GRAPHS[request.param]
+    return graph, list(draw(graph, tmp_path_factory.mktemp("drawn")))
+
+
+def each(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("drawn", names, indirect=True, scope="module")
+
+
+@each(*GRAPHS)
+def test_every_client_is_named_once_in_every_figure(drawn: tuple[BenefitGraph, list[Path]]) -> None:
+    graph, paths = drawn
+    for path in paths:
         told = Svg(path).labels()
         assert Counter(client for client, _ in told) == Counter(graph.clients)
         label = dict(zip(graph.clients, labels_of(graph.clients), strict=True))
@@ -99,11 +111,11 @@ def test_every_client_is_named_once_in_every_figure(graph: BenefitGraph, tmp_pat
         assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("name", [name for name in GRAPHS if not name.startswith("many")])
-def test_arrows_are_the_edges(name: str, tmp_path: Path) -> None:
-    graph = GRAPHS[name]
+@each(*(name for name in GRAPHS if not name.startswith("many")))
+def test_arrows_are_the_edges(drawn: tuple[BenefitGraph, list[Path]]) -> None:
+    graph, paths = drawn
     found = find_equilibrium(graph)
-    whole, parts, equilibrium = map(Svg, draw(graph, tmp_path))
+    whole, parts, equilibrium = map(Svg, paths)
     assert sorted(whole.edges("edge")) == sorted(graph.edges())
     number = {client: str(at + 1) for at, members in enumerate(found.coalitions) for client in members}
     between = {(number[j], number[i]) for j, i in graph.edges() if number[j] != number[i]}
@@ -113,10 +125,11 @@ def test_arrows_are_the_edges(name: str, tmp_path: Path) -> None:
     assert sorted(equilibrium.edges("unmet")) == sorted((wish.collaborator, wish.client) for wish in found.unmet)
 
 
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
-def test_coalitions_have_their_members(graph: BenefitGraph, tmp_path: Path) -> None:
+@each(*GRAPHS)
+def test_coalitions_have_their_members(drawn: tuple[BenefitGraph, list[Path]]) -> None:
+    graph, paths = drawn
     coalitions = set(find_equilibrium(graph).coalitions)
-    _, parts, equilibrium = map(Svg, draw(graph, tmp_path))
+    _, parts, equilibrium = map(Svg, paths)
     for found in (parts.members("component"), equilibrium.members("coalition")):
         # of many clients only groups of two or more are outlined
         assert found == coalitions or (len(graph) > 60 and found == {each for each in coalitions if len(each) > 1})
@@ -180,12 +193,14 @@ def test_weights_make_arrows_broad(tmp_path: Path) -> None:
     assert widths["b→a"] > widths["c→a"] > widths["a→b"] > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "ending"),
-    [("figure 2", "png"), ("figure 2", "pdf"), ("hostile", "svg"), ("many", "svg"), ("many edges", "svg")],
-)
-def test_the_same_bytes_twice(name: str, ending: str, tmp_path: Path) -> None:
-    first, second = (draw(GRAPHS[name], tmp_path / part, formats=[ending]) for part in ("one", "two"))
+@each("hostile", "many", "many edges")
+def test_the_same_bytes_again(drawn: tuple[BenefitGraph, list[Path]], tmp_path: Path) -> None:
+    graph, paths = drawn
+    assert [path.read_bytes() for path in draw(graph, tmp_path)] == [path.read_bytes() for path in paths]
+
+
+def test_the_same_bytes_again_in_other_formats(tmp_path: Path) -> None:
+    first, second = (draw(figure_2(), tmp_path / part, formats=["png", "pdf"]) for part in ("one", "two"))
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
