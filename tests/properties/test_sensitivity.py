@@ -1,6 +1,7 @@
 """What noise hides: a row more or less changes the sums that noise is added to by the sensitivity at most."""
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -71,13 +72,18 @@ def points(*shape: int, scale: float = 1.0) -> np.ndarray:
     return scale * np.random.default_rng(0).normal(size=shape)
 
 
+@cache
 def size_of(classes: int) -> int:
     encoded = Rows("a", table(0, classes)).encoded(SCHEMAS[classes])
     return encoded.loss.size if classes else encoded.features.shape[1]
 
 
 def answered(kind: str, frame: pd.DataFrame, classes: int, split: Split, noise: Noise, scale: float = 1.0):
-    rows, told, size = Rows("a", frame, None, noise), split.to_json(), size_of(classes)
+    return answer_of(kind, Rows("a", frame, None, noise), classes, split, scale)
+
+
+def answer_of(kind: str, rows: Rows, classes: int, split: Split, scale: float = 1.0):
+    told, size = split.to_json(), size_of(classes)
     if kind == "moments":
         at = points(split.views, size, scale=scale) if classes else np.empty((0, size))
         return moments(rows, Moments(SCHEMAS[classes], told, at))
@@ -145,7 +151,8 @@ def test_noise_is_as_wide_as_is_said_and_keeps_matrices_symmetric(kind: str, cla
     frame, clip = table(1, classes), 2.0
     exact = Seen(clip, 1.5)
     quiet = answered(kind, frame, classes, split, exact)
-    drawn = [answered(kind, frame, classes, split, Noise(clip, 1.5, generator)) for _ in range(300)]
+    rows = Rows("a", frame, None, Noise(clip, 1.5, generator))
+    drawn = [answer_of(kind, rows, classes, split) for _ in range(300)]
     deviation = 1.5 * exact.seen[0][1]
     name = "curvatures" if kind == "slopes" else "gram"
     scale = 1.0 if kind == "slopes" or not classes else 0.5
