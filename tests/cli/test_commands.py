@@ -18,11 +18,6 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def comity(installed: Run) -> Run:
-    return installed
-
-
-@pytest.fixture
 def game(tmp_path: Path) -> str:
     (tmp_path / "game.json").write_text(json.dumps(list(figure_1().records())))
     return "game.json"
@@ -56,8 +51,8 @@ def test_a_hand_written_edge_list(comity: Run, tmp_path: Path) -> None:
     assert json.loads(comity("equilibrium", "semicolon.csv", "--json").stdout)["clients"] == ["b", "a"]
 
 
-def test_a_game_comes_with_its_proof(comity: Run, game: str) -> None:
-    done = comity("equilibrium", game)
+def test_a_game_comes_with_its_proof(installed: Run, comity: Run, game: str) -> None:
+    done = installed("equilibrium", game)
     assert done.returncode == 0
     assert "proved: nobody gains by leaving (6 outer and 7 inner inequalities hold)" in done.stdout
     assert "4 wanted 3; 3 gains nothing from 4" in done.stdout
@@ -168,9 +163,9 @@ def test_demo_tells_the_story(comity: Run) -> None:
     assert "every subset tried" in done.stdout
 
 
-def test_version_help_and_completion(comity: Run) -> None:
-    assert comity("--version").stdout == f"comity, version {__version__}\n"
-    assert "Examples:" in comity("--help").stdout
+def test_version_help_and_completion(installed: Run, comity: Run) -> None:
+    assert installed("--version").stdout == f"comity, version {__version__}\n"
+    assert "Examples:" in installed("--help").stdout
     for command in ("demo", "solve", "predict", "verify", "show", "equilibrium", "certify"):
         assert "Examples:" in comity(command, "-h").stdout
     for shell in ("bash", "zsh", "fish"):
@@ -180,9 +175,8 @@ def test_version_help_and_completion(comity: Run) -> None:
 
 
 @pytest.fixture
-def shell(comity: Run, tmp_path: Path) -> Run:
+def shell(command: str, tmp_path: Path) -> Run:
     """The command in a pipeline or with its output elsewhere, as bash runs it; status is the command's."""
-    command = comity("--version").args[0]
 
     def run(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -215,7 +209,7 @@ def test_output_that_leads_nowhere(shell: Run, game: str) -> None:
     assert full.stderr == "Error: the output cannot be written (No space left on device)\n"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_output_that_cannot_hold_every_character(shell: Run, game: str, encoding: str) -> None:
     for arguments in ("demo --paper", f"equilibrium {game} --peels", "equilibrium --help"):
         done = shell(f"comity {arguments} > out.txt", PYTHONIOENCODING=encoding)
@@ -229,9 +223,9 @@ def test_json_is_utf_8_whatever_the_terminal(shell: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_termination_leave_nothing(comity: Run, tmp_path: Path, number: int, status: int) -> None:
+def test_ctrl_c_and_termination_leave_nothing(command: str, tmp_path: Path, number: int, status: int) -> None:
     process = subprocess.Popen(
-        [comity("--version").args[0], "equilibrium", "-", "--out", "run"],
+        [command, "equilibrium", "-", "--out", "run"],
         cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_until_ready(process)  # it waits for standard input
@@ -272,13 +266,12 @@ def test_unusual_edge_lists_and_graphml(comity: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 200])
-def test_a_terminal_gets_tables_and_long_lists_are_cut(comity: Run, tmp_path: Path, columns: int) -> None:
+def test_a_terminal_gets_tables_and_long_lists_are_cut(command: str, tmp_path: Path, columns: int) -> None:
     size = 300
     ring = {f"r{number}": [f"r{(number + 1) % 50}"] for number in range(50)}
     chain = {str(number): [str(number - 1)] if number else [] for number in range(size)}
     BenefitGraph({**ring, **chain}).save(tmp_path / "chain.csv")
-    command = [comity("--version").args[0], "equilibrium", "chain.csv"]
-    text, _ = in_terminal(command, tmp_path, "stdout", columns)
+    text, _ = in_terminal([command, "equilibrium", "chain.csv"], tmp_path, "stdout", columns)
     assert "─" in text
     assert "… and 261 more; --json lists all" in text, "coalitions"
     assert "… and 259 more; --json lists all" in text, "unmet wishes"
