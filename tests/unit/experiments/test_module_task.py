@@ -1,6 +1,7 @@
 """Methods with a torch module, and the network of the experiment with images."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,10 @@ def small(seed: int = 0, train: int = 24, test: int = 24) -> cifar10.Cifar10:
 
 @pytest.fixture
 def images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few images, and four clients instead of ten: searching among ten takes most of a minute."""
     data = small()
     monkeypatch.setattr(cifar10, "load", lambda directory: data)
+    monkeypatch.setattr(cifar10, "clients", partial(cifar10.clients, count=4))
 
 
 def quick() -> Experiment:
