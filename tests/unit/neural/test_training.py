@@ -55,10 +55,10 @@ def test_a_seed_determines_everything() -> None:
     assert one.checks == other.checks
 
 
-@pytest.mark.parametrize("clients", [3, 6, 12])
+@pytest.mark.parametrize("clients", [3, 12])
 def test_a_trained_front_is_nearly_the_exact_one(clients: int) -> None:
     linear = Linear.drawn(clients, seed=clients)
-    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=700, rate=1e-2))
+    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=250, rate=2e-2))
     rays = np.random.default_rng(0).dirichlet(np.ones(clients), 200)
     models = trained.models(rays)
     reached, least = ((linear.losses(each) * rays).sum(axis=1) for each in (models, linear.exact(rays)))
@@ -69,7 +69,7 @@ def test_a_trained_front_is_nearly_the_exact_one(clients: int) -> None:
 @pytest.mark.parametrize("clients", [2, 3])
 def test_the_front_covers_what_the_exact_one_does(clients: int) -> None:
     linear = Linear.drawn(clients, seed=10 + clients)
-    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=700, rate=1e-2))
+    trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), Training(steps=250, rate=2e-2))
     rng = np.random.default_rng(0)
     rays = np.concatenate([np.eye(clients), rng.dirichlet(np.ones(clients), 400)])
     models = trained.models(rays)
@@ -98,7 +98,7 @@ def test_exact_pareto_evens_out_the_weighted_losses() -> None:
     rays = Rays(alpha=20.0, sparse=0.0)  # near the middle, where the front has r_i l_i equal
     spread = {}
     for scalariser in ("linear", "epo"):
-        settings = Training(scalariser=scalariser, steps=600, rate=1e-2, per_step=2, rays=rays)
+        settings = Training(scalariser=scalariser, steps=150, rate=2e-2, per_step=2, rays=rays)
         trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), settings)
         shares = rays.draw(2, 30, seed=1, step=0)
         models = trained.models(shares)
@@ -133,7 +133,7 @@ def test_settings_that_make_no_sense() -> None:
 
 def test_averaging_with_several_local_steps_comes_near_the_exact_front() -> None:
     linear = Linear.drawn(4, seed=2)
-    settings = Training(steps=150, rate=1e-2, local_steps=4)
+    settings = Training(steps=60, rate=2e-2, local_steps=4)
     trained = train(linear.federation, linear.recipe, torch.zeros(linear.size), settings)
     rays = np.random.default_rng(0).dirichlet(np.ones(4), 100)
     reached, least = ((linear.losses(each) * rays).sum(axis=1) for each in (trained.models(rays), linear.exact(rays)))
