@@ -77,7 +77,7 @@ def test_a_result_of_a_module_is_saved_loaded_checked_and_fills_it(solved: comit
 
 def test_a_seed_determines_everything_even_dropout() -> None:
     clients = {"a": images(0, 40), "b": images(1, 40)}
-    settings = {"model": module(), "training": Training(steps=20), "batch": 16}
+    settings = {"model": module(), "training": Training(steps=8, per_step=4), "batch": 16}
     one, other = (comity.solve(clients, **settings) for _ in range(2))
     np.testing.assert_array_equal(one.models["alone"], other.models["alone"])
     assert one.game == other.game or list(one.game.records()) == list(other.game.records())
@@ -86,7 +86,7 @@ def test_a_seed_determines_everything_even_dropout() -> None:
 def test_a_personal_head_never_leaves() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
     given = module()
-    result = comity.solve(clients, model=given, personal="^head", training=Training(steps=30), folds=3)
+    result = comity.solve(clients, model=given, personal="^head", training=Training(steps=5), folds=2)
     body = sum(each.numel() for each in given.body.parameters())
     assert result.models["coalition"].shape == (3, body)
     state = result.state_of("a", given, personal="^head")
@@ -95,7 +95,7 @@ def test_a_personal_head_never_leaves() -> None:
 
 def test_tuning_leaves_models_alone_as_they_are() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60)}
-    settings = {"model": module(), "training": Training(steps=20), "folds": 2}
+    settings = {"model": module(), "training": Training(steps=5, per_step=4), "folds": 2}
     plain, tuned = (comity.solve(clients, **settings, fine_tune=steps) for steps in (0, 5))
     assert plain.coalitions == tuned.coalitions
     np.testing.assert_array_equal(plain.models["alone"], tuned.models["alone"])
@@ -146,7 +146,8 @@ def test_what_makes_no_sense(clients: object, settings: dict[str, object], messa
 
 def test_who_stays_alone_is_judged_with_the_head_that_it_trained_alone() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
-    result = comity.solve(clients, model=module(), personal="^head", metric="log-loss", training=QUICK, confidence=50)
+    settings = {"personal": "^head", "metric": "log-loss", "training": Training(steps=20, per_step=4)}
+    result = comity.solve(clients, model=module(), **settings, confidence=50)
     assert len(result.coalitions) == 3
     for standing in result.utilities.values():
         assert standing.alone == standing.coalition == standing.best
@@ -156,7 +157,7 @@ def test_a_federation_that_is_asked_twice_answers_alike() -> None:
     given = module()
     members = tuple(DatasetClient(name, images(seed, 50), given) for seed, name in enumerate("ab"))
     federation = comity.InProcess(members)
-    settings = {"model": given, "personal": "^head", "training": Training(steps=15), "folds": 2}
+    settings = {"model": given, "personal": "^head", "training": Training(steps=5, per_step=4), "folds": 2}
     one, other = (comity.solve(federation, **settings) for _ in range(2))
     assert list(one.game.records()) == list(other.game.records())
     np.testing.assert_array_equal(one.models["best"], other.models["best"])
