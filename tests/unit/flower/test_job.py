@@ -21,9 +21,9 @@ from grids import after, failing, garbled, silent
 from unit.flower.sites import config_of, grid_of, write_sites, write_study
 
 STUDIES = {
-    "ridge": ({}, False, 8),
-    "logistic": ({}, True, 30),
-    "networks": ({"model": "mlp", "width": 6, "steps": 80, "local_steps": 20}, False, 30),
+    "ridge": ({"judges": 2}, False, 8),
+    "logistic": ({"judges": 2}, True, 30),
+    "networks": ({"model": "mlp", "width": 6, "steps": 40, "local_steps": 10}, False, 30),
 }
 
 
@@ -34,7 +34,7 @@ def in_process(sites, settings):
 @pytest.mark.parametrize("kind", STUDIES)
 def test_a_job_gives_what_it_gives_in_process(kind, tmp_path):
     settings, classes, most = STUDIES[kind]
-    sites = write_sites(tmp_path / "sites", classes=classes, rows=130 if settings else 60)
+    sites = write_sites(tmp_path / "sites", classes=classes, rows=130 if kind == "networks" else 60)
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
     found = coordinate(grid_of(sites), Job.read(config_of(tmp_path, write_study(tmp_path, text), sites)))
     here = in_process(sites, {"target": "outcome", **settings})
@@ -77,6 +77,14 @@ def test_a_job_with_secure_sums_is_the_same_but_for_rounding(tmp_path):
 @pytest.fixture
 def sites(tmp_path):
     return write_sites(tmp_path / "sites")
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """What the same rows give in one process: those of all, and of all but d."""
+    sites = write_sites(tmp_path_factory.mktemp("expected") / "sites")
+    three = {name: path for name, path in sites.items() if name != "d"}
+    return {len(each): in_process(each, {"target": "outcome", "judges": 2}) for each in (sites, three)}
 
 
 @pytest.fixture
@@ -137,7 +145,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_client_that_fails_for_good_is_left_out_and_that_is_said(kind, sites, job, tmp_path):
+def test_a_client_that_fails_for_good_is_left_out_and_that_is_said(kind, sites, job, expected):
     fault, reason = FAULTS[kind]
     grid, said = grid_of(sites), []
     grid.faults[14] = fault
@@ -145,15 +153,13 @@ def test_a_client_that_fails_for_good_is_left_out_and_that_is_said(kind, sites, 
     assert found.clients == ("a", "b", "c")
     assert any("'d'" in line and reason in line for line in said)
     assert any("'d' left" in note and reason in note for note in found.warnings)
-    alone = {name: path for name, path in sites.items() if name != "d"}
-    here = in_process(alone, {"target": "outcome"})
-    assert set(found.coalitions) == set(here.coalitions)
-    np.testing.assert_array_equal(found.models["best"], here.models["best"])
+    assert set(found.coalitions) == set(expected[3].coalitions)
+    np.testing.assert_array_equal(found.models["best"], expected[3].models["best"])
     assert not (sites["d"].parent / "received").exists()
 
 
 @pytest.mark.parametrize("kind", ["silent", "failing"])
-def test_a_client_that_comes_back_in_time_loses_nothing(kind, sites, job):
+def test_a_client_that_comes_back_in_time_loses_nothing(kind, sites, job, expected):
     seen = []
 
     def once(message):
@@ -165,7 +171,7 @@ def test_a_client_that_comes_back_in_time_loses_nothing(kind, sites, job):
     found = coordinate(grid, job, said.append)
     assert found.clients == ("a", "b", "c", "d")
     assert not any("left" in note for note in found.warnings)
-    np.testing.assert_array_equal(found.models["best"], in_process(sites, {"target": "outcome"}).models["best"])
+    np.testing.assert_array_equal(found.models["best"], expected[4].models["best"])
 
 
 def test_who_is_not_there_at_the_beginning_is_told(sites, tmp_path):
