@@ -19,7 +19,7 @@ settings.load_profile("comity")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-_SLOW = ("federation", "examples")  # directories of tests that take or wait for minutes
+_SLOW = ("federation", "examples")  # directories of tests that take or wait for minutes, the longest first
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     worksteal makes them first: runs of equal length, as far as that goes.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    slow = [item for item in items if item.path.parent.name in _SLOW]
+    slow = [item for name in _SLOW for item in items if item.path.parent.name == name]
     quick = iter([item for item in items if item.path.parent.name not in _SLOW])
     left, dealt = len(items), []
     for place in range(workers):

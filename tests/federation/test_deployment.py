@@ -71,26 +71,33 @@ def same_as_here(found: comity.Result, rows: dict[str, Path], settings: dict[str
     assert found.traffic["rounds"] == here.traffic["rounds"]
 
 
-def test_jobs_give_what_they_give_in_process(rows, tmp_path):
+def test_jobs_give_what_they_give_in_process_whatever_happens(rows, tmp_path):
+    """One deployment for all: to start one takes as long as some runs."""
     with Deployment(tmp_path / "trial", CLIENTS) as trial:
         for client, path in rows.items():
             trial.put_rows(client, path)
         trial.start()
-        for kind in ("logistic", "networks"):  # rounds take seconds; ridge is what the next test runs, five times
-            settings, most = STUDIES[kind]
-            write_study(trial, settings)
-            done = trial.run(timeout=900, COMITY_OUT=str(tmp_path / kind))
-            assert done.returncode == 0, done.stdout
-            found = comity.Result.load(tmp_path / kind)
-            same_as_here(found, rows, settings)
-            assert found.traffic["rounds"] <= most
+        jobs_give_what_they_give_in_process(trial, rows, tmp_path)
+        be_quick(trial)
+        a_job_survives_what_happens_to_sites_and_to_the_coordinator(trial, rows, tmp_path)
 
-        # What cannot be done is said in a sentence, without the way through the program.
-        write_study(trial, {"target": "does_needed"})
-        done = trial.run(timeout=300, COMITY_OUT=str(tmp_path / "nothing"))
-        assert done.returncode == 1
-        assert "there is no column 'does_needed'" in done.stdout
-        assert "Traceback" not in done.stdout
+
+def jobs_give_what_they_give_in_process(trial: Deployment, rows: dict[str, Path], tmp_path: Path) -> None:
+    for kind in ("logistic", "networks"):  # rounds take seconds; ridge is run four times later
+        settings, most = STUDIES[kind]
+        write_study(trial, settings)
+        done = trial.run(timeout=900, COMITY_OUT=str(tmp_path / kind))
+        assert done.returncode == 0, done.stdout
+        found = comity.Result.load(tmp_path / kind)
+        same_as_here(found, rows, settings)
+        assert found.traffic["rounds"] <= most
+
+    # What cannot be done is said in a sentence, without the way through the program.
+    write_study(trial, {"target": "does_needed"})
+    done = trial.run(timeout=300, COMITY_OUT=str(tmp_path / "nothing"))
+    assert done.returncode == 1
+    assert "there is no column 'does_needed'" in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 LIARS = {
@@ -120,65 +127,62 @@ def client(site):
 """
 
 
-def test_a_job_survives_what_happens_to_sites_and_to_the_coordinator(rows, tmp_path):
-    """One deployment, one fault after the other: each run ends as it should, within its times."""
+def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
+    trial: Deployment, rows: dict[str, Path], tmp_path: Path
+) -> None:
+    """One fault after the other: each run ends as it should, within its times."""
     settings = STUDIES["ridge"][0]
-    with Deployment(tmp_path / "trial", CLIENTS) as trial:
-        for client, path in rows.items():
-            trial.put_rows(client, path)
-        be_quick(trial)
-        write_study(trial, settings)
-        trial.start()
-        honest = {name: (trial.site(name) / "site.toml").read_text() for name in CLIENTS}
+    write_study(trial, settings)
+    honest = {name: (trial.site(name) / "site.toml").read_text() for name in CLIENTS}
 
-        # A site is killed while it is asked, and comes back: nothing is lost.
-        run = trial.start_run(COMITY_OUT=str(tmp_path / "back"))
-        trial.wait_for("asking for moments")
-        trial.kill("d")
-        trial.start_site("d")
-        assert run.wait(400) == 0, trial.tell()
-        found = comity.Result.load(tmp_path / "back")
-        same_as_here(found, rows, settings)
-        assert found.traffic["rounds"] <= STUDIES["ridge"][1]
+    # A site is killed while it is asked, and comes back: nothing is lost.
+    run = trial.start_run(COMITY_OUT=str(tmp_path / "back"))
+    trial.wait_for("asking for moments")
+    trial.kill("d")
+    trial.start_site("d")
+    assert run.wait(400) == 0, trial.tell()
+    found = comity.Result.load(tmp_path / "back")
+    same_as_here(found, rows, settings)
+    assert found.traffic["rounds"] <= STUDIES["ridge"][1]
 
-        # The coordinator is killed after a round, and goes on with the next one.
-        before = {name: len(read_log(trial.site(name) / "audit.jsonl")) for name in CLIENTS}
-        trial.start_run(COMITY_OUT=str(tmp_path / "resumed"))
-        trial.wait_for("judging honestly")
-        trial.kill("run")
-        trial.kill("superlink")
-        trial.start_superlink()
-        for name in CLIENTS:  # they connect again by themselves
-            assert trial.is_running(name), trial.tell()
-        assert trial.run(timeout=400, COMITY_OUT=str(tmp_path / "resumed")).returncode == 0, trial.tell()
-        same_as_here(comity.Result.load(tmp_path / "resumed"), rows, settings)
-        for name in CLIENTS:
-            asked = [line.question for line in read_log(trial.site(name) / "audit.jsonl")[before[name] :]]
-            assert asked == ["describe", "moments", "evaluate"]
+    # The coordinator is killed after a round, and goes on with the next one.
+    before = {name: len(read_log(trial.site(name) / "audit.jsonl")) for name in CLIENTS}
+    trial.start_run(COMITY_OUT=str(tmp_path / "resumed"))
+    trial.wait_for("judging honestly")
+    trial.kill("run")
+    trial.kill("superlink")
+    trial.start_superlink()
+    for name in CLIENTS:  # they connect again by themselves
+        assert trial.is_running(name), trial.tell()
+    assert trial.run(timeout=400, COMITY_OUT=str(tmp_path / "resumed")).returncode == 0, trial.tell()
+    same_as_here(comity.Result.load(tmp_path / "resumed"), rows, settings)
+    for name in CLIENTS:
+        asked = [line.question for line in read_log(trial.site(name) / "audit.jsonl")[before[name] :]]
+        assert asked == ["describe", "moments", "evaluate"]
 
-        # What two sites say cannot be understood: that is told, and the others go on.
-        for name, spoil in LIARS.items():
-            (trial.site(name) / "liar.py").write_text(LIAR.format(spoil=spoil))
-            lying = honest[name].replace('rows = "rows.csv"', 'factory = "liar:client"')
-            (trial.site(name) / "site.toml").write_text(lying)
-        done = trial.run(timeout=400, COMITY_OUT=str(tmp_path / "liars"))
-        assert done.returncode == 0, trial.tell()
-        found = comity.Result.load(tmp_path / "liars")
-        assert found.clients == ("a", "b")
-        for name in LIARS:
-            assert any(f"client '{name}' left (its answer to 'moments' has" in note for note in found.warnings)
-            (trial.site(name) / "site.toml").write_text(honest[name])
+    # What two sites say cannot be understood: that is told, and the others go on.
+    for name, spoil in LIARS.items():
+        (trial.site(name) / "liar.py").write_text(LIAR.format(spoil=spoil))
+        lying = honest[name].replace('rows = "rows.csv"', 'factory = "liar:client"')
+        (trial.site(name) / "site.toml").write_text(lying)
+    done = trial.run(timeout=400, COMITY_OUT=str(tmp_path / "liars"))
+    assert done.returncode == 0, trial.tell()
+    found = comity.Result.load(tmp_path / "liars")
+    assert found.clients == ("a", "b")
+    for name in LIARS:
+        assert any(f"client '{name}' left (its answer to 'moments' has" in note for note in found.warnings)
+        (trial.site(name) / "site.toml").write_text(honest[name])
 
-        # A site says that it is another, and one is killed for good: coalitions are those of the others.
-        (trial.site("d") / "site.toml").write_text(honest["d"].replace('name = "d"', 'name = "a"'))
-        run = trial.start_run(COMITY_OUT=str(tmp_path / "gone"))
-        trial.wait_for("asking for moments")
-        trial.kill("c")
-        assert run.wait(400) == 0, trial.tell()
-        assert "it says that it is 'a', and does not have the key of 'a'" in trial.log("run")
-        found = comity.Result.load(tmp_path / "gone")
-        assert found.clients == ("a", "b")
-        assert any("client 'c' left" in note for note in found.warnings)
-        assert any("client 'd' was not there" in note for note in found.warnings)
-        here = comity.solve({name: str(rows[name]) for name in ("a", "b")}, **settings)
-        np.testing.assert_allclose(found.models["best"], here.models["best"], atol=1e-6)
+    # A site says that it is another, and one is killed for good: coalitions are those of the others.
+    (trial.site("d") / "site.toml").write_text(honest["d"].replace('name = "d"', 'name = "a"'))
+    run = trial.start_run(COMITY_OUT=str(tmp_path / "gone"))
+    trial.wait_for("asking for moments")
+    trial.kill("c")
+    assert run.wait(400) == 0, trial.tell()
+    assert "it says that it is 'a', and does not have the key of 'a'" in trial.log("run")
+    found = comity.Result.load(tmp_path / "gone")
+    assert found.clients == ("a", "b")
+    assert any("client 'c' left" in note for note in found.warnings)
+    assert any("client 'd' was not there" in note for note in found.warnings)
+    here = comity.solve({name: str(rows[name]) for name in ("a", "b")}, **settings)
+    np.testing.assert_allclose(found.models["best"], here.models["best"], atol=1e-6)
