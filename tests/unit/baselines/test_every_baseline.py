@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -85,6 +87,24 @@ def test_there_is_a_model_for_every_client_and_a_seed_determines_it(name: str, m
     if METHODS[name].one_for_all:
         assert (np.ptp(one.models, axis=0) == 0).all()
         assert len(set(one.rounds)) == 1
+
+
+@pytest.mark.parametrize("name", ["local", "fedavg", "fedper", "ifca"])
+def test_rows_to_test_with_choose_no_round_and_no_model(name: str, made: Callable[..., Session]) -> None:
+    """If other rows to test with gave other models, these would be chosen by what they are then judged by."""
+    session = made(replace(BUDGET, checks=5))
+    members = tuple(replace(member, test=_spoilt(member.test), log=[]) for member in session.federation.members)
+    one, other = (train(METHODS[name], each) for each in (session, replace(session, federation=InProcess(members))))
+    assert (one.models.tobytes(), one.held.tobytes(), one.rounds) == (
+        other.models.tobytes(), other.held.tobytes(), other.rounds
+    )  # fmt: skip
+    judged = [each.session.judge(each.models, "rmse") for each in (one, other)]
+    assert all(judged[0][client].values[0] < judged[1][client].values[0] / 2 for client in session.clients)
+
+
+def _spoilt(test: Any) -> Any:
+    """Rows to test with, whose targets are the opposite and far larger."""
+    return test.assign(y=-50 * test["y"]) if isinstance(test, pd.DataFrame) else (test[0], -50 * test[1])
 
 
 @pytest.mark.parametrize("name", METHODS)

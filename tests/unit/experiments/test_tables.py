@@ -1,10 +1,12 @@
 """Methods on a table: the same rows for all, and values that follow from them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from comity.baselines import METHODS, Budget
+from comity.baselines import METHODS, Budget, Session
 from comity.client import Client
 from comity.errors import ComityError
 from comity.experiments.baseline_run import BaselineRun
@@ -55,20 +57,45 @@ def test_rows_are_divided_by_the_seed_and_no_row_both_trains_and_tests() -> None
         assert share.between(0.15, 0.35).all(), "every class is among the rows to test with"
 
 
-def test_rows_to_test_with_train_nothing() -> None:
-    """If they are changed, the models stay what they are, and the values do not."""
-    frame = numbers(rows=60)
-    made = task(frame, "effect")
-    spoilt = tuple(
-        Client(client.name, client.rows, test=client.test.assign(effect=client.test["effect"] + 100.0))
-        for client in made.clients
-    )
-    other = TableTask(spoilt, made.study, BUDGET, made.baselines)
-    for method in ("local", "spo"):
-        one, two = (each.run(method, {}, quiet).values for each in (made, other))
-        for client in one:
-            assert two[client] == pytest.approx(100, rel=0.2)
-            assert one[client] < 20
+@pytest.mark.parametrize(
+    ("make", "target", "study"),
+    [
+        (numbers, "effect", {"folds": 2, "repeats": 1, "judges": 2}),
+        (classes, "cured", {"model": "mlp", "width": 4, "steps": 20, "fine_tune": 10}),
+    ],
+)
+def test_rows_to_test_with_train_nothing_and_choose_nothing(make, target: str, study, monkeypatch) -> None:
+    """With other rows to test with, values are others; models that were tuned to these rows would be others too."""
+    judged: list[bytes] = []
+    judge = Session.judge
+
+    def overheard(session: Session, models, metric: str):
+        judged.append(models.tobytes())
+        return judge(session, models, metric)
+
+    monkeypatch.setattr(Session, "judge", overheard)
+    made = task(make(rows=60), target, **study)
+    turned = tuple(replace(client, test=_turned(client.test), log=[]) for client in made.clients)
+    seen = []
+    for members in (made.clients, turned):
+        judged.clear()
+        each = TableTask(members, made.study, BUDGET, BaselineRun((0.05, 0.2)))
+        found = {method: each.run(method, {}, quiet) for method in ("local", "fedavg", "alone", "spo", "ce")}
+        learned = each._kept[0].learned
+        rates = [found[method].settings["rate"] for method in ("local", "fedavg")]
+        told = {method: outcome.values for method, outcome in found.items()}
+        seen.append((told, rates, [*judged], learned.models.tobytes(), learned.decision.graph))
+    (one, *same), (other, *again) = seen
+    assert len(same[1]) >= 4, "models of two methods are tried, and again with the rows held out"
+    assert same == again
+    assert all(one[method][client] != other[method][client] for method in one for client in one[method])
+
+
+def _turned(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of which the opposite is true."""
+    if "cured" in frame:
+        return frame.assign(dose=10 - frame["dose"], cured=frame["cured"].map({"yes": "no", "no": "yes"}))
+    return frame.assign(dose=10 - frame["dose"], effect=-10 * frame["effect"])
 
 
 def test_a_client_with_too_few_rows_is_named() -> None:
