@@ -98,6 +98,20 @@ def _turned(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(dose=10 - frame["dose"], effect=-10 * frame["effect"])
 
 
+def test_a_digest_is_of_all_rows_and_of_whether_they_train_or_test() -> None:
+    """If some did not count, cells of other rows would be taken for those of a job."""
+    (one, *rest) = divide(clients(numbers(rows=60)), "effect", 4, 0)
+    moved = one.test.assign(effect=one.test["effect"] + 1e-3)
+    others = (
+        replace(one, test=moved, log=[]),
+        replace(one, test=None, log=[]),
+        replace(one, rows=one.rows.assign(effect=one.rows["effect"] + 1e-3), log=[]),
+        replace(one, rows=one.test, test=one.rows, log=[]),
+        replace(one, name="East", log=[]),
+    )
+    assert len({digest([each, *rest]) for each in (one, *others)}) == 6
+
+
 def test_a_client_with_too_few_rows_is_named() -> None:
     with pytest.raises(ComityError, match="client 'a' has 9 rows; to test with one part in 4 it takes 20"):
         divide([Client("a", pd.DataFrame({"x": range(9), "y": range(9)}))], "y", 4, 0)

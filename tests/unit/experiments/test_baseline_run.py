@@ -1,0 +1,56 @@
+"""A baseline on a task: which rate is taken, what its models are trained with, and whose values are told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from comity.baselines import METHODS, Budget, Session, refit, train
+from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.running import Outcome
+from tasks import linear, of_tables
+
+BUDGET = Budget(rounds=6, steps=2, checks=3)
+SLOW, BETTER = 1e-4, 0.1
+TRUTHS = np.random.default_rng(1).normal(size=(3, 3))
+
+
+def misleading() -> Session:
+    """Clients whose rows to test with say the opposite of the others: there, the less one learns the better."""
+    return of_tables(linear(TRUTHS, [30, 36, 42]), linear(-TRUTHS, [20] * 3, seed=1), BUDGET)
+
+
+def run(name: str, session: Session, rates: tuple[float, ...], again: bool = False, **before: float) -> Outcome:
+    return BaselineRun(rates, again).run(name, session, "rmse", before, lambda stage, done, of: None)
+
+
+@pytest.mark.parametrize("name", ["local", "fedavg", "afl"])
+def test_the_rate_that_is_best_on_rows_held_out_is_taken_whatever_is_tested_with(name: str) -> None:
+    """If the first were taken, or the best on rows to test with, it would be the slow one."""
+    session = misleading()
+    slow, better = (run(name, session, (rate,)).values for rate in (SLOW, BETTER))
+    assert all(slow[client] < better[client] for client in session.clients), "rows to test with prefer the slow one"
+    for rates in ((SLOW, BETTER), (BETTER, SLOW)):
+        found = run(name, session, rates)
+        assert found.settings["rate"] == BETTER
+        assert found.values == better, "what is told is of the rate that was taken"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_models_are_trained_once_more_with_the_rows_held_out_if_that_is_wanted(again: bool) -> None:
+    session = misleading()
+    first = train(METHODS["local"], replace(session, budget=replace(BUDGET, rate=BETTER)))
+    once = first.session.judge(first.models, "rmse")
+    more = refit(METHODS["local"], first)
+    twice = more.session.judge(more.models, "rmse")
+    assert all(once[client].values[0] != twice[client].values[0] for client in session.clients)
+    values = run("local", session, (BETTER,), again).values
+    assert values == {client: each.values[0] for client, each in (twice if again else once).items()}
+
+
+def test_what_the_first_seed_chose_other_seeds_have() -> None:
+    """If later seeds chose for themselves, rows would choose with every seed, and tables mix several rates."""
+    session = misleading()
+    found = run("local", session, (SLOW, BETTER), rate=SLOW)
+    assert found.settings["rate"] == SLOW
+    assert found.values == run("local", session, (SLOW,)).values
