@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from small_eicu import eicu_tables, write_eicu
 from small_tables import classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -105,6 +106,37 @@ def test_a_quick_look_at_the_papers_first_table(comity: Run, tmp_path: Path) -> 
     assert told["experiment"]["quick"]
     alone = next(line for line in told["table"] if line["method"] == "ce")
     assert all(value == pytest.approx(1e-4, rel=0.1) for value in alone["clients"].values())
+
+
+def full_eicu(folder: Path) -> None:
+    """Hospitals as large as the paper's, in the full database's layout.
+
+    All tables are there, but so that it takes seconds, they say nothing but the age of those who belong to clients.
+    """
+    tables = eicu_tables({**dict.fromkeys(range(100, 105), 576), **dict.fromkeys(range(200, 205), 60), 300: 12})
+    people = tables["patient"]
+    others = people["patientunitstayid"][people["age"] == "17"]
+    for name, rows in tables.items():
+        if name not in ("hospital", "patient"):
+            tables[name] = rows[rows["patientunitstayid"].isin(others)]
+    unsaid = ("gender", "ethnicity", "admissionheight", "admissionweight")
+    write_eicu(folder, {**tables, "patient": people.assign(**dict.fromkeys(unsaid))})
+
+
+def test_who_has_the_full_eicu_gets_a_table_of_single_hospitals(comity: Run, tmp_path: Path) -> None:
+    """If it had regions instead, as the demo has, nobody could compare it with the paper's ten hospitals."""
+    full_eicu(tmp_path / "data" / "eicu-crd" / "2.0")
+    done = comity("reproduce", "eicu", "--data", "data", "--quick", "--seeds", "1", "--methods", "ce")
+    assert done.returncode == 0, done.stderr
+    hospitals = [f"hospital {number}" for number in (*range(100, 105), *range(200, 205))]
+    out = tmp_path / "reproduced" / "eicu-quick"
+    (line,) = json.loads((out / "table.json").read_text())["table"]
+    assert sorted(line["clients"]) == hospitals
+    assert all(0 <= value <= 1 for value in line["clients"].values())
+    written = (out / "table.md").read_text()
+    for text in (*hospitals, "10 of 11 hospitals are clients", "Coalitions, CE:"):
+        assert text in written
+        assert text in done.stdout
 
 
 @pytest.mark.parametrize("name", ["adult", "cifar10", "eicu"])
