@@ -19,6 +19,24 @@ def test_a_step_descends_the_mixture_and_ascends_in_its_weights() -> None:
     np.testing.assert_allclose(state.weights, moved - (moved.sum() - 1) / 3, atol=1e-12)
 
 
+def test_later_rounds_go_on_with_the_speed_that_there_is_and_both_rates_fall() -> None:
+    """Without momentum between rounds it would be slower, and with rates that stay it would go round and round."""
+    session = small(Budget(rounds=3, steps=2, rate=0.05))
+    quadratic, method = Quadratic.of(session), AFL(ascent=0.02, momentum=0.6)
+    state = method.begin(session)
+    model, speed, weights = session.base, np.zeros(4), np.array([14, 20, 26]) / 60
+    for number, left in enumerate((1.0, 0.75, 0.25)):  # along a cosine, of 32 bits
+        for _ in range(2):
+            models = np.tile(model, (3, 1))
+            speed = 0.6 * speed + weights @ quadratic.slopes(models)
+            moved = weights + left * 0.02 * quadratic.losses(models)
+            model, weights = model - left * 0.05 * speed, moved - (moved.sum() - 1) / 3
+            assert weights.min() > 0, "else the projection is another"
+        state = method.go_on(session, state, number)
+        np.testing.assert_allclose(state.model, model, atol=1e-7)
+        np.testing.assert_allclose(state.weights, weights, atol=1e-7)
+
+
 def test_weights_stay_on_the_simplex_and_follow_the_worst() -> None:
     session = small(Budget(rounds=40, steps=1, rate=0.03))
     quadratic, method = Quadratic.of(session), AFL(ascent=0.05)

@@ -40,6 +40,16 @@ def test_a_round_averages_those_that_took_the_same_model() -> None:
         np.testing.assert_allclose(moved[cluster], rows[here] @ ends[here] / rows[here].sum(), atol=1e-7)
 
 
+def test_models_begin_as_the_averages_of_those_that_went_the_same_way() -> None:
+    """If the first groups were arbitrary, clients of different kinds would begin with a model between them."""
+    session = kinds(Budget(rounds=4, steps=2, rate=0.05))
+    begun = IFCA().go_on(session, IFCA().begin(session), number=0)
+    ends = Quadratic.of(session).descended(np.tile(session.base, (5, 1)), 2, 0.05)
+    rows = np.array([20, 24, 28, 30, 40])
+    wanted = [rows[here] @ ends[here] / rows[here].sum() for here in (kind == KINDS for kind in (0, 1))]
+    np.testing.assert_allclose(begun, wanted, atol=1e-7)
+
+
 def test_directions_are_grouped_whatever_their_length() -> None:
     rng = np.random.default_rng(0)
     ways = rng.normal(size=(3, 30))

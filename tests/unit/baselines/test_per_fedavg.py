@@ -22,6 +22,21 @@ def test_a_round_is_the_mean_meta_gradient(curvature: bool) -> None:
     np.testing.assert_allclose(reached, session.base - 0.05 * ROWS @ ahead, atol=1e-9)
 
 
+def test_in_later_rounds_the_rate_falls_and_the_step_of_ones_own_stays() -> None:
+    """If the step of one's own fell too, clients would end with another than the one that was learned for."""
+    session = small(Budget(rounds=3, steps=4, rate=0.05))
+    quadratic, method = Quadratic.of(session), PerFedAvg(adapt=2.0)
+    state, common = method.begin(session), session.base
+    for number, left in enumerate((1.0, 0.75, 0.25)):  # along a cosine, of 32 bits
+        models, speed = np.tile(common, (3, 1)), np.zeros((3, 4))
+        for _ in range(2):  # of two gradients each
+            speed = 0.9 * speed + quadratic.slopes(models - 0.1 * quadratic.slopes(models))
+            models = models - left * 0.05 * speed
+        common = ROWS @ models
+        state = method.go_on(session, state, number)
+        np.testing.assert_allclose(state, common, atol=1e-7)
+
+
 def test_a_clients_model_is_the_start_after_one_step_at_the_rate_that_was_meant() -> None:
     session = small(Budget(rounds=3, steps=2, rate=0.05))
     quadratic, method = Quadratic.of(session), PerFedAvg(adapt=2.0)

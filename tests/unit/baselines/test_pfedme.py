@@ -21,6 +21,22 @@ def test_a_round_goes_towards_the_personal_models_and_is_mixed() -> None:
     np.testing.assert_allclose(method.go_on(session, method.begin(session), 0), wanted, atol=1e-12)
 
 
+def test_in_later_rounds_the_rate_falls_and_gradients_left_over_are_spent() -> None:
+    """With a rate that stays, common models would not settle; with steps that are lost, it would have less to spend."""
+    session = small(Budget(rounds=3, steps=4, rate=0.05))
+    quadratic, method = Quadratic.of(session), PFedMe(pull=2.0, inner=3, reach=0.4, mixing=0.7)
+    state, common = method.begin(session), session.base
+    for number, (left, steps) in enumerate(((1.0, 1), (0.75, 1), (0.25, 2))):  # along a cosine, of 32 bits
+        models = np.tile(common, (3, 1))
+        for _ in range(steps):
+            models = models - 0.4 * (models - quadratic.descended(models, 3, left * 0.05, pull=2.0))
+        common = 0.3 * common + 0.7 * ROWS @ models
+        state = method.go_on(session, state, number)
+        np.testing.assert_allclose(state, common, atol=1e-7)
+    nearest = quadratic.descended(np.tile(common, (3, 1)), 4, 0.05, pull=2.0)
+    np.testing.assert_allclose(method.models(session, state), nearest, atol=1e-7)
+
+
 @pytest.mark.parametrize("pull", [0.5, 5.0])
 def test_a_clients_model_is_the_proximal_point_of_the_common_one(pull: float) -> None:
     session = small(Budget(rounds=1, steps=300, rate=0.05))
