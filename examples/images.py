@@ -33,7 +33,9 @@ def main(out: Path) -> None:
     clients = {name: images(seed, negative=name in "CD") for seed, name in enumerate("ABCD")}
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv2d(1, 1, SIZE), nn.Flatten(0))  # a filter as large as the image
-    result = comity.solve(clients, model=module, loss="squared", training=Training(steps=250, per_step=4), folds=3)
+    result = comity.solve(
+        clients, model=module, loss="squared", training=Training(steps=250, per_step=4, checks=5), folds=3
+    )
     print(result)
     for client, standing in result.utilities.items():
         print(

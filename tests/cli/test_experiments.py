@@ -97,6 +97,7 @@ def test_a_directory_with_another_job_is_refused(comity: Run, tmp_path: Path) ->
 
 
 def test_a_quick_look_at_the_papers_first_table(comity: Run, tmp_path: Path) -> None:
+    """With seed 1; more of the paper's procedure is in tests/paper/test_table_1.py."""
     done = comity("reproduce", "synthetic", "--quick")
     assert done.returncode == 0, done.stderr
     assert "a quick look" in done.stdout

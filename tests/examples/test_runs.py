@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
@@ -58,7 +59,14 @@ def test_the_federation(tmp_path: Path) -> None:
         told = run("federation/simulate.py", tmp_path / "out", environment)
     assert '"question": "moments"' in told
     found = comity.Result.load(tmp_path / "out" / "result")
-    assert frozenset({"coast"}) in found.coalitions
+    assert set(found.coalitions) == {frozenset({"north", "south"}), frozenset({"coast"})}
+    sites = {name: str(tmp_path / "out" / "sites" / name / "rows.csv") for name in found.clients}
+    here = comity.solve(sites, target="stay")
+    assert found.coalitions == here.coalitions
+    for kind in found.models:
+        np.testing.assert_allclose(found.weights[kind], here.weights[kind], atol=1e-6)
+        np.testing.assert_allclose(found.models[kind], here.models[kind], atol=1e-6)
+    assert found.traffic["rounds"] <= 8
     assert (tmp_path / "out" / "result" / "report.html").exists()
 
 

@@ -174,6 +174,7 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
         (trial.site(name) / "site.toml").write_text(honest[name])
 
     # A site says that it is another, and one is killed for good: coalitions are those of the others.
+    be_quick(trial, timeout=25, grace=20)  # all of which is waited for here
     (trial.site("d") / "site.toml").write_text(honest["d"].replace('name = "d"', 'name = "a"'))
     run = trial.start_run(COMITY_OUT=str(tmp_path / "gone"))
     trial.wait_for("asking for moments")

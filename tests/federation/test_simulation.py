@@ -9,7 +9,8 @@ def test_jobs_give_what_they_give_in_process(tmp_path):
     rows = write_rows(tmp_path / "rows")
     write_sites(tmp_path / "sites", rows)
     with flower_at_home(tmp_path / "flower") as environment:
-        for kind, (settings, most) in STUDIES.items():
+        for kind in ("logistic", "networks"):  # ridge is what the example has (tests/examples)
+            settings, most = STUDIES[kind]
             study = tmp_path / f"{kind}-study.toml"
             study.write_text(study_text(settings))
             simulate(environment, tmp_path / "sites", study, tmp_path / kind)

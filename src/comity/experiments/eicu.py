@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from comity.baselines import Budget
 from comity.client import Client
 from comity.datasets import eicu
+from comity.datasets.published import VARIABLE
 from comity.errors import InputError
 from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.experiment import Experiment
@@ -19,7 +21,7 @@ from comity.study import Study
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> TableTask:
     """Return the task of a seed, which is the part of every client's stays to test with."""
     settings = experiment.settings
-    data = _load(directory, settings["hours"], settings["shortest"])
+    data = _load(directory or os.environ.get(VARIABLE), settings["hours"], settings["shortest"])
     parts = settings["parts"]
     train, test = data.split(seed // parts, parts, seed % parts)
     clients = tuple(
