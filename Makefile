@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 # Results are written so that they outlast a crash, which keeps a slow disk busy for minutes: tests write into memory.
 MEMORY := $(shell df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Most of what is installed is never imported: what is, is compiled then, and kept.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
 # Tests start many processes: what one of them has compiled is there for the others.
 export PYTHONDONTWRITEBYTECODE :=
@@ -35,10 +36,9 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@$(INSTALL) --editable .
 	@touch $@
 
-# Most of this is never imported: what is, is compiled then, and kept.
 $(VENV)/.dev: $(VENV)/.core
 	@echo "==> installing what the tests need into $(VENV)"
-	@$(INSTALL) --no-compile --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.core

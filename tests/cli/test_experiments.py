@@ -97,11 +97,12 @@ def test_a_directory_with_another_job_is_refused(comity: Run, tmp_path: Path) ->
 
 
 def test_a_quick_look_at_the_papers_first_table(comity: Run, tmp_path: Path) -> None:
-    """With seed 1; more of the paper's procedure is in tests/paper/test_table_1.py."""
+    """With seed 1; the errors of the paper's procedure are in tests/paper/test_table_1.py."""
     done = comity("reproduce", "synthetic", "--quick")
     assert done.returncode == 0, done.stderr
     assert "a quick look" in done.stdout
     assert "Coalitions, paper's procedure, left: {0, 1, 2}; {3, 4, 5}, with seed 1." in done.stdout
+    assert "Coalitions, paper's procedure, right: {0}; {1}; {2}; {3}; {4}; {5}, with seed 1." in done.stdout
     assert "Coalitions, every subset tried, left: {0}; {1}; {2}; {3}; {4}; {5}, with seed 1." in done.stdout
     told = json.loads((tmp_path / "reproduced" / "synthetic-quick" / "table.json").read_text())
     assert told["experiment"]["quick"]

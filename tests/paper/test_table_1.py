@@ -6,7 +6,6 @@ lies between what collaborators have on the left (0.25 and more) and on the righ
 """
 
 import numpy as np
-import pytest
 import torch
 
 from comity.collaborators import ClipRule, Search
@@ -21,15 +20,12 @@ from comity.searching import AtClients
 from comity.study import Study
 
 GROUPS = {frozenset("012"), frozenset("345")}
-ALONE = {frozenset(each) for each in "012345"}
 
 
-@pytest.mark.parametrize(
-    ("rows", "spread", "expected", "seed"),
-    [(2_000, 0.1, GROUPS, 2), (2_000, 0.1, GROUPS, 3), (20_000, 1.0, ALONE, 1)],
-)
-def test_sets_and_errors(rows: int, spread: float, expected: set[frozenset[str]], seed: int) -> None:
-    federation = InProcess(two_groups(seed, 20, rows, spread, 0.01).clients())
+def test_sets_and_errors() -> None:
+    """The left side with another seed than the command is tested with, which has the right side, too."""
+    seed = 2
+    federation = InProcess(two_groups(seed, 20, 2_000, 0.1, 0.01).clients())
     _, agreement, _ = agree_on(federation, Study(TARGET))
     variance = agreement.schema.target.scale**2
     recipe = Recipe(schema=agreement.schema.to_json(), depth=0, loss="squared", judged=False, batch=512, seed=seed)
@@ -42,8 +38,7 @@ def test_sets_and_errors(rows: int, spread: float, expected: set[frozenset[str]]
         Search(strengths=(0.0,), clip_rule=rule),
     )  # fmt: skip
     decision = decide(searching, federation.clients)
-    assert set(decision.equilibrium.coalitions) == expected
-    if expected == GROUPS:
-        assert all(set(np.flatnonzero(row)) in ({0, 1, 2}, {3, 4, 5}) for row in decision.wishes)
-        errors = variance * searching.choose(np.arange(6), np.ones((6, 6), np.bool_), 0.0).best.losses
-        assert 0.2 < errors.mean() < 0.3
+    assert set(decision.equilibrium.coalitions) == GROUPS
+    assert all(set(np.flatnonzero(row)) in ({0, 1, 2}, {3, 4, 5}) for row in decision.wishes)
+    errors = variance * searching.choose(np.arange(6), np.ones((6, 6), np.bool_), 0.0).best.losses
+    assert 0.2 < errors.mean() < 0.3
