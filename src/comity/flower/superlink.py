@@ -2,38 +2,33 @@
 
 Flower's SuperLink serves three things at one address: what SuperNodes need (``/v1/fleet``), what starts runs and
 registers keys (``/v1/control``), and what runs apps (``/v1/runtime``). Only the first asks who is calling. So whoever
-reaches that address could register a key of their own, or have code run at every site. Therefore the SuperLink listens
-on this machine's own address only, and what sites reach is a second door that lets nothing but ``/v1/fleet`` through.
+reaches that address could register a key of their own, or have code run at every site. Therefore it listens at two
+addresses: an inner one, that of this machine itself, where everything is served, and an outer one, which sites reach,
+where nothing is but ``/v1/fleet``.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import signal
 import socket
-import ssl
 import sys
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-import httpx
 import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from comity.flower.addresses import Address, read_address
 
 INNER = "127.0.0.1"
-_OPERATION = re.compile(r"[a-z]+(-[a-z]+)*")
-_START = 120.0  # seconds until the SuperLink must answer
-_ANSWER = 300.0  # seconds until a request must be answered
+# Names of operations and nothing else: what has dots or more slashes in it could lead to another service.
+_FOR_SITES = re.compile(r"/health|/v1/fleet/[a-z]+(-[a-z]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,100 +68,89 @@ def superlink_arguments(control_port: int, database: Path, certificates: Certifi
     ]
 
 
-def outer_door(inner: str, trusted: ssl.SSLContext | bool) -> Starlette:
-    """Return the application that passes what SuperNodes need to the address `inner`, and answers 404 to all else."""
-    client = httpx.AsyncClient(base_url=inner, verify=trusted, timeout=_ANSWER, trust_env=False)
+def two_doors(app: ASGIApp, inner: Address) -> ASGIApp:
+    """Return an application that is `app` for who connected to the address `inner`, and a part of it for all others.
 
-    async def fleet(request: Request) -> Response:
-        operation = request.path_params["operation"]
-        # A name and nothing else: what has dots or slashes in it, however written, could lead to another service.
-        if not _OPERATION.fullmatch(operation):
-            return Response(status_code=404)
-        return await passed_on(request, f"/v1/fleet/{operation}")
-
-    async def health(request: Request) -> Response:
-        return await passed_on(request, "/health")
-
-    async def passed_on(request: Request, path: str) -> Response:
-        headers = {name: value for name, value in request.headers.items() if _is_passed_on(name)}
-        try:
-            answer = await client.request(
-                request.method, path, content=await request.body(), headers={**headers, "accept-encoding": "identity"}
-            )
-        except httpx.HTTPError:
-            return Response("the SuperLink does not answer", status_code=503)
-        kept = {name: value for name, value in answer.headers.items() if _is_passed_on(name)}
-        return Response(answer.content, answer.status_code, kept)
-
-    return Starlette(
-        routes=[Route("/v1/fleet/{operation}", fleet, methods=["POST"]), Route("/health", health, methods=["GET"])]
-    )
-
-
-def _is_passed_on(header: str) -> bool:
-    return header.lower() not in _HOP_BY_HOP
-
-
-# These are about one connection, of which there are two here.
-_HOP_BY_HOP = frozenset(
-    (
-        *("accept-encoding", "connection", "content-encoding", "content-length", "date", "host", "keep-alive"),
-        *("proxy-authenticate", "proxy-authorization", "server", "te", "trailer", "transfer-encoding", "upgrade"),
-    )
-)
-
-
-def open_outer_door(listen: Address, control_port: int, certificates: Certificates | None) -> threading.Thread:
-    """Take the outer address now, and serve there as soon as the SuperLink inside answers.
-
-    Until then connections are refused, so that SuperNodes try again. If it comes to nothing, this process is ended.
+    The path that is looked at is the one by which `app` decides what to do, so there are no two ways to read it; and
+    the address is that of the connection, about which nobody can lie.
     """
-    taken = socket.create_server((listen.host, listen.port), family=listen.family, backlog=0)
-    taken.close()  # only to say at once that it is not free; it is taken again when there is something to serve
-    trusted: ssl.SSLContext | bool = False
-    if certificates is not None:
-        trusted = ssl.create_default_context(cafile=certificates.authority)
-    inner = f"http{'' if certificates is None else 's'}://{INNER}:{control_port}"
-    server = uvicorn.Server(
-        uvicorn.Config(
-            outer_door(inner, trusted),
-            host=listen.host,
-            port=listen.port,
-            ssl_certfile=None if certificates is None else certificates.certificate,
-            ssl_keyfile=None if certificates is None else certificates.key,
-            access_log=False,
-            log_level="warning",
-        )
-    )
+    nothing = Response(status_code=404)
 
-    def serve() -> None:
+    async def at_the_door(scope: Scope, receive: Receive, send: Send) -> None:
+        inside = scope["type"] == "lifespan" or tuple(scope["server"] or ()) == (inner.host, inner.port)
+        for_sites = scope["type"] == "http" and _FOR_SITES.fullmatch(scope["path"])
+        await (app if inside or for_sites else nothing)(scope, receive, send)
+
+    return at_the_door
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The addresses of a SuperLink; whoever connects is refused until it serves there, and tries again."""
+
+    inner: Address
+    outer: Address
+    sockets: list[socket.socket]
+
+    @classmethod
+    def take(cls, inner: Address, outer: Address) -> Doors:
+        """Take both addresses, or raise an `OSError` whose `filename` is the one where somebody else serves."""
+        first = _taken(outer)
         try:
-            _wait_for(f"{inner}/health", trusted)
-            print(f"Sites can connect to {listen}.", flush=True)
-            server.run()
-        except BaseException as error:  # noqa: BLE001 (whatever it is, a SuperLink that nobody reaches must not go on)
-            print(f"the outer door is closed: {error}", file=sys.stderr, flush=True)
-        os.kill(os.getpid(), signal.SIGTERM)
+            return cls(inner, outer, [first, _taken(inner)])
+        except OSError:
+            first.close()
+            raise
 
-    thread = threading.Thread(target=serve, name="outer-door", daemon=True)
-    thread.start()
-    return thread
+    def close(self) -> None:
+        """Give both back."""
+        for each in self.sockets:
+            each.close()
+
+    def serve(self, app: ASGIApp, **settings: Any) -> None:
+        """Serve an application at both, as ``uvicorn.run`` would with these settings at one."""
+        settings |= {"host": self.inner.host, "port": self.inner.port, "access_log": False, "ws": "none"}
+        server = _Telling(uvicorn.Config(two_doors(app, self.inner), **settings), self.outer)
+        server.run(self.sockets)
+        if not server.started:
+            sys.exit("the SuperLink could not start")
 
 
-def _wait_for(address: str, trusted: ssl.SSLContext | bool) -> None:
-    until = time.monotonic() + _START
-    while time.monotonic() < until:
-        try:
-            if httpx.get(address, verify=trusted, timeout=5, trust_env=False).is_success:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(0.2)
-    raise TimeoutError(f"the SuperLink did not answer within {_START:.0f} seconds")
+class _Telling(uvicorn.Server):
+    """A server that says when sites can connect."""
+
+    def __init__(self, config: uvicorn.Config, outer: Address) -> None:
+        super().__init__(config)
+        self._outer = outer
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            print(f"Sites can connect to {self._outer}.", flush=True)
+
+
+def _taken(address: Address) -> socket.socket:
+    taken = socket.socket(address.family)  # as socket.create_server makes it, but for listening
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if address.family == socket.AF_INET6:
+        taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    try:
+        taken.bind((address.host, address.port))
+    except OSError as error:
+        taken.close()
+        raise OSError(error.errno, error.strerror, str(address)) from None
+    return taken
+
+
+def open_doors(doors: Doors) -> None:
+    """Make Flower's SuperLink in this process serve at these addresses."""
+    # There is no hook for this. If a later Flower serves in another way, it finds its address taken and does not start.
+    internal: Any = import_module("flwr.superlink.cli.flower_superlink")
+    internal.uvicorn = SimpleNamespace(run=doors.serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Start the SuperLink and its outer door; return when it was stopped."""
+    """Start the SuperLink; return when it was stopped."""
     parser = argparse.ArgumentParser(
         prog="python -m comity.flower.superlink", description=(__doc__ or "").split("\n")[0]
     )
@@ -178,13 +162,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     secured.add_argument("--insecure", action="store_true", help="nothing encrypted, anybody may join")
     given = parser.parse_args(arguments)
     certificates = None if given.insecure else Certificates(given.certificates)
-    listen = read_address(given.listen)
     try:
-        open_outer_door(listen, given.control_port, certificates)
+        doors = Doors.take(Address(INNER, given.control_port), read_address(given.listen))
     except OSError as error:
-        parser.exit(
-            2, f"{listen} cannot be listened on ({error.strerror or error}); is something else running there?\n"
-        )
+        parser.exit(2, f"{error.filename} cannot be listened on ({error.strerror}); is something else running there?\n")
+    open_doors(doors)
     from flwr.superlink.cli import flower_superlink
 
     sys.argv = ["flower-superlink", *superlink_arguments(given.control_port, given.database, certificates)]

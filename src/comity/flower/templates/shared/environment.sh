@@ -21,8 +21,6 @@ export FLWR_HOME="$here/state/flower"
 export FLWR_TELEMETRY_ENABLED=0
 export FLWR_DISABLE_UPDATE_CHECK=1
 export FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1
-# Flower looks for work every second unless told; a round has a few such waits in a row.
-export FLWR_SUPEREXEC_TASK_POLL_INTERVAL="${FLWR_SUPEREXEC_TASK_POLL_INTERVAL:-0.3}"
 export PYTHONUNBUFFERED=1
 
 # Write a text as a TOML string.

@@ -6,6 +6,9 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 . "$here/settings.sh"
 . "$here/environment.sh"
 
+# Flower looks for work every second unless told, and here every question waits for it.
+export FLWR_SUPEREXEC_TASK_POLL_INTERVAL="${FLWR_SUPEREXEC_TASK_POLL_INTERVAL:-0.3}"
+
 printf 'site = %s\n' "$(toml "$here/site.toml")" > "$here/state/node.toml"
 set -- --superlink "$COMITY_ADDRESS" --host 127.0.0.1 --port "$COMITY_PORT" --node-config "$here/state/node.toml"
 if [ "$COMITY_INSECURE" = yes ]; then

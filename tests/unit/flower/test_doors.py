@@ -1,0 +1,141 @@
+"""The SuperLink's two doors: what is served at which address."""
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+import uvicorn
+
+from comity.flower.addresses import Address
+from comity.flower.superlink import Doors, main, two_doors
+from deployment import free_ports
+
+INNER = Address("127.0.0.1", 9093)
+
+
+def answered(scope: dict[str, Any]) -> str:
+    """Return who answers: the app itself, or the door, and what it says."""
+    said: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        said.append("app")
+
+    async def send(message: dict[str, Any]) -> None:
+        said.append(f"{message['type']} {message.get('status', message.get('code', ''))}".strip())
+
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("nothing is to be read")
+
+    asyncio.run(two_doors(app, INNER)(scope, receive, send))
+    return said[0]
+
+
+def asking(path: str, server: tuple[str, int] | None, kind: str = "http") -> dict[str, Any]:
+    return {"type": kind, "path": path, "server": server, "method": "POST", "headers": []}
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/control/start-run", "/v1/runtime/acquire-task", "/v1/fleet/pull-messages", "/docs"]
+)
+def test_inside_there_is_everything(path: str) -> None:
+    assert answered(asking(path, ("127.0.0.1", 9093))) == "app"
+
+
+OUTSIDE = [("127.0.0.1", 9092), ("192.0.2.1", 9093), ("::1", 9093), None]
+
+
+@pytest.mark.parametrize("server", OUTSIDE)
+@pytest.mark.parametrize("path", ["/health", "/v1/fleet/pull-messages", "/v1/fleet/activate-node"])
+def test_outside_there_is_what_sites_need(path: str, server: tuple[str, int] | None) -> None:
+    assert answered(asking(path, server)) == "app"
+
+
+@pytest.mark.parametrize("server", OUTSIDE)
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/v1/control/start-run", "/v1/runtime/acquire-task", "/docs", "/openapi.json", "/", "", "*"),
+        *(
+            "/v1/fleet",
+            "/v1/fleet/",
+            "/v1/fleet/..",
+            "/v1/fleet/../control/start-run",
+            "/v1/fleet/a/b",
+            "/v1/fleet/%2e",
+        ),
+        *("//v1/control/start-run", "/v1/fleet/..\\control", "/v1/fleet/pull-messages\n", "/health/", "/HEALTH"),
+        "/v1/fleet/%2e%2e",
+        "/v1/control/start-run#/v1/fleet/pull-messages",
+    ],
+)
+def test_outside_there_is_nothing_else(path: str, server: tuple[str, int] | None) -> None:
+    """Else whoever reaches the port could register a key, or have code run at every site."""
+    assert answered(asking(path, server)) == "http.response.start 404"
+
+
+def test_outside_nothing_is_kept_open() -> None:
+    assert answered(asking("/v1/fleet/pull-messages", None, "websocket")) == "websocket.http.response.start 404"
+
+
+def test_the_app_is_told_when_it_begins() -> None:
+    assert answered({"type": "lifespan"}) == "app"
+
+
+def test_an_address_that_is_taken_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(SystemExit) as ended:
+            main(["--listen", f"127.0.0.1:{port}", "--control-port", "9", "--database", "x", "--insecure"])
+    assert ended.value.code == 2
+    assert f"127.0.0.1:{port} cannot be listened on" in capsys.readouterr().err
+
+
+def test_an_app_that_does_not_begin_is_a_failure() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no"})
+
+    inner, outer = free_ports(2)
+    doors = Doors.take(Address("127.0.0.1", inner), Address("127.0.0.1", outer))
+    with pytest.raises(SystemExit, match="could not start"):
+        doors.serve(app, log_level="critical")
+    doors.close()
+
+
+def test_who_comes_early_is_refused() -> None:
+    """A connection that nobody answers would be waited for; one that is refused is tried again."""
+    inner, outer = (Address("127.0.0.1", port) for port in free_ports(2))
+    doors = Doors.take(inner, outer)
+    for address in (inner, outer):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((address.host, address.port), timeout=5)
+    doors.close()
+
+
+def test_an_inner_address_that_is_taken_gives_the_outer_one_back() -> None:
+    outer = Address("127.0.0.1", *free_ports(1))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        inner = Address(*other.getsockname())
+        with pytest.raises(OSError) as failed:
+            Doors.take(inner, outer)
+    assert failed.value.filename == str(inner)
+    with socket.create_server((outer.host, outer.port)):
+        pass
+
+
+def test_the_settings_of_flower_are_those_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives its certificate to what serves: without it, nothing would be encrypted."""
+    given: dict[str, Any] = {}
+
+    class NotedError(Exception):
+        pass
+
+    def noted(app: Any, **settings: Any) -> Any:
+        given.update(settings)
+        raise NotedError
+
+    monkeypatch.setattr(uvicorn, "Config", noted)
+    with pytest.raises(NotedError):
+        Doors(INNER, INNER, []).serve(lambda *_: None, host="::", ssl_keyfile="key", ssl_certfile="crt")
+    assert (given["ssl_keyfile"], given["ssl_certfile"], given["host"]) == ("key", "crt", "127.0.0.1")
