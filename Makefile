@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-versi
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test checks lint types contracts site tests format page pictures bench clean
+.PHONY: help setup demo test checks lint types contracts site compiled tests format page pictures bench clean
 
 help:
 	@echo "make demo    set up the light core and show what comity does"
@@ -36,10 +36,10 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
-	@echo "==> installing what the tests need into $(VENV)"
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "==> installing comity and what the tests need into $(VENV)"
 	@$(INSTALL) --editable '.[dev]'
-	@touch $@
+	@touch $(VENV)/.core $@
 
 demo: $(VENV)/.core
 	@echo "==> comity demo"
@@ -49,9 +49,9 @@ setup: $(VENV)/.dev
 
 test: checks tests
 
-# Each of them has one thread.
+# Each of them has one thread, and types take as long as all others.
 checks: $(VENV)/.dev
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types site lint contracts
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types site lint contracts compiled
 
 lint: $(VENV)/.dev
 	@echo "==> lint (ruff)"
@@ -69,6 +69,10 @@ contracts: $(VENV)/.dev
 site: $(VENV)/.dev
 	@echo "==> documentation (mkdocs)"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# All modules and tests imported once, else every worker compiles all of them; what fails here, the tests tell.
+compiled: $(VENV)/.dev
+	@$(BIN)/pytest --collect-only --quiet > /dev/null || true
 
 tests: $(VENV)/.dev
 	@echo "==> tests (pytest)"

@@ -83,11 +83,15 @@ def test_jobs_give_what_they_give_in_process_whatever_happens(rows, tmp_path):
 
 
 def jobs_give_what_they_give_in_process(trial: Deployment, rows: dict[str, Path], tmp_path: Path) -> None:
-    for kind in ("logistic", "networks"):  # rounds take seconds; ridge is run four times later
+    for kind in ("logistic", "networks"):  # rounds take seconds; ridge is run later, with faults
         settings, most = STUDIES[kind]
         write_study(trial, settings)
-        done = trial.run(timeout=900, COMITY_OUT=str(tmp_path / kind))
-        assert done.returncode == 0, done.stdout
+        run = trial.start_run(COMITY_OUT=str(tmp_path / kind))
+        if kind == "logistic":  # a site is killed while it is asked, and comes back: nothing is lost
+            trial.wait_for("training on all rows")
+            trial.kill("d")
+            trial.start_site("d")
+        assert run.wait(900) == 0, trial.tell()
         found = comity.Result.load(tmp_path / kind)
         same_as_here(found, rows, settings)
         assert found.traffic["rounds"] <= most
@@ -135,16 +139,6 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
     write_study(trial, settings)
     honest = {name: (trial.site(name) / "site.toml").read_text() for name in CLIENTS}
 
-    # A site is killed while it is asked, and comes back: nothing is lost.
-    run = trial.start_run(COMITY_OUT=str(tmp_path / "back"))
-    trial.wait_for("asking for moments")
-    trial.kill("d")
-    trial.start_site("d")
-    assert run.wait(400) == 0, trial.tell()
-    found = comity.Result.load(tmp_path / "back")
-    same_as_here(found, rows, settings)
-    assert found.traffic["rounds"] <= STUDIES["ridge"][1]
-
     # The coordinator is killed after a round, and goes on with the next one.
     before = {name: len(read_log(trial.site(name) / "audit.jsonl")) for name in CLIENTS}
     trial.start_run(COMITY_OUT=str(tmp_path / "resumed"))
@@ -155,12 +149,15 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
     for name in CLIENTS:  # they connect again by themselves
         assert trial.is_running(name), trial.tell()
     assert trial.run(timeout=400, COMITY_OUT=str(tmp_path / "resumed")).returncode == 0, trial.tell()
-    same_as_here(comity.Result.load(tmp_path / "resumed"), rows, settings)
+    found = comity.Result.load(tmp_path / "resumed")
+    same_as_here(found, rows, settings)
+    assert found.traffic["rounds"] <= STUDIES["ridge"][1]
     for name in CLIENTS:
         asked = [line.question for line in read_log(trial.site(name) / "audit.jsonl")[before[name] :]]
         assert asked == ["describe", "moments", "evaluate"]
 
     # What two sites say cannot be understood: that is told, and the others go on.
+    be_quick(trial, grace=20)  # of which a half is waited for between questions
     for name, spoil in LIARS.items():
         (trial.site(name) / "liar.py").write_text(LIAR.format(spoil=spoil))
         lying = honest[name].replace('rows = "rows.csv"', 'factory = "liar:client"')
