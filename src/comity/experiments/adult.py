@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,13 @@ from comity.client import Client
 from comity.datasets import adult
 from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.experiment import Experiment
+from comity.experiments.ours import OURS
 from comity.experiments.running import Outcome, Tell
 from comity.experiments.tables import TableTask
+from comity.federation import InProcess
+from comity.fitting import OWN_PENALTIES
+from comity.learn import agree_on
+from comity.questions import FitAlone
 from comity.study import Study
 
 BY_FOLDS = "-folds"
@@ -20,21 +26,38 @@ BY_FOLDS = "-folds"
 
 @dataclass(frozen=True, eq=False)
 class AdultTask:
-    """The two clients, with one penalty for all exact models, and with penalties that the folds choose."""
+    """The two clients; exact models have one penalty for all, or, where a method's name ends so, each its own."""
 
-    fixed: TableTask
-    chosen: TableTask
+    own: TableTask
 
     @property
     def rows(self) -> str:
         """A digest of whose rows train and test."""
-        return self.fixed.rows
+        return self.own.rows
+
+    @cached_property
+    def common(self) -> TableTask:
+        """The task with one penalty for all exact models, chosen by rows to train with."""
+        study = self.own.study
+        return replace(self.own, study=replace(study, penalty=penalty_of_largest(self.own.clients, study)))
 
     def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method, with penalties by folds if its name ends so."""
         if method.endswith(BY_FOLDS):
-            return self.chosen.run(method.removesuffix(BY_FOLDS), before, tell)
-        return self.fixed.run(method, before, tell)
+            return self.own.run(method.removesuffix(BY_FOLDS), before, tell)
+        if method not in OURS:
+            return self.own.run(method, before, tell)
+        found = self.common.run(method, before, tell)
+        return replace(found, settings={**found.settings, "penalty": self.common.study.penalty})
+
+
+def penalty_of_largest(clients: tuple[Client, ...], study: Study) -> float:
+    """Return the penalty that its folds choose for the model of the client with the most rows, alone."""
+    federation = InProcess(clients)
+    rows, agreement, _ = agree_on(federation, study)
+    largest = max(rows, key=lambda client: rows[client])
+    question = FitAlone(agreement.schema.to_json(), study.split(len(clients)).to_json(), OWN_PENALTIES)
+    return float(federation.ask({largest: question})[largest].penalties[0])
 
 
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> AdultTask:
@@ -51,7 +74,4 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Adu
     study = Study(adult.TARGET, metric="accuracy", judges=settings["judges"], seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"])
-    return AdultTask(
-        TableTask(clients, replace(study, penalty=settings["penalty"]), budget, baselines),
-        TableTask(clients, study, budget, baselines),
-    )
+    return AdultTask(TableTask(clients, study, budget, baselines))

@@ -8,14 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from comity.client import Client
 from comity.datasets import adult, cifar10, eicu
 from comity.datasets.published import Published
+from comity.experiments.adult import penalty_of_largest
 from comity.experiments.eicu import _load as read_once
 from comity.experiments.experiment import Experiment
 from comity.experiments.reproducing import TASKS
 from comity.experiments.running import Outcome
 from comity.experiments.synthetic import members
 from comity.experiments.tables import TableTask
+from comity.federation import InProcess
+from comity.fitting import OWN_PENALTIES
+from comity.learn import agree_on
+from comity.questions import FitAlone
+from comity.study import Study
 from small_eicu import eicu_tables, write_eicu
 
 HOSPITALS = {60: 48, 61: 56, 62: 40, 63: 40, 64: 48, 65: 64, 66: 56, 67: 72, 68: 48, 69: 40}
@@ -57,7 +64,7 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ]
 
     texts = {
-        "TRAIN": "\n".join(lines("Sales", 30, 8)) + "\n\n",
+        "TRAIN": "\n".join(lines("Sales", 30, 12)) + "\n\n",
         "TEST": "|1x3 Cross validator\n" + "".join(f"{each}.\n" for each in lines("Craft-repair", 12, 5)),
     }
     for part, text in texts.items():
@@ -71,8 +78,8 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_adult_trains_with_the_one_file_and_tests_with_the_other(people: Path) -> None:
     """If they were swapped, or rows tested that trained, accuracies would not be comparable with anybody's."""
     made = task("adult", people)
-    sizes = {"non-PhD": (30, 12), "PhD": (8, 5)}
-    for each in (made.fixed, made.chosen):
+    sizes = {"non-PhD": (30, 12), "PhD": (12, 5)}
+    for each in (made.own, made.common):
         assert {client.name: (len(client.rows), len(client.test)) for client in each.clients} == sizes
         for client in each.clients:
             assert set(client.rows["occupation"]) == {"Sales"}
@@ -95,7 +102,35 @@ def test_adult_has_penalties_by_folds_where_the_name_says_so(people: Path, monke
     made = task("adult", people)
     for method in ("spo", "ce", "spo-folds", "ce-folds", "afl"):
         made.run(method, {}, lambda stage, done, of: None)
-    assert ran == [("spo", 3e-5), ("ce", 3e-5), ("spo", None), ("ce", None), ("afl", 3e-5)]
+    common = made.common.study.penalty
+    assert common is not None
+    assert ran == [("spo", common), ("ce", common), ("spo", None), ("ce", None), ("afl", None)]
+
+
+def test_one_penalty_for_all_is_that_of_the_largest_client_by_rows_to_train_with() -> None:
+    """If rows to test with had a say in it, the table would flatter us."""
+    rng = np.random.default_rng(0)
+
+    def people(count: int, slope: float) -> pd.DataFrame:
+        inputs = rng.normal(size=(count, 3))
+        target = np.where(inputs @ [slope, 0, 0] + rng.logistic(size=count) > 0, "yes", "no")
+        return pd.DataFrame(inputs, columns=["a", "b", "c"]).assign(target=target)
+
+    large, small = people(200, 3.0), people(40, 0.0)
+    study = Study("target", judges=2)
+
+    def chosen(*clients: Client) -> float:
+        return penalty_of_largest(clients, study)
+
+    first, second = Client("large", large), Client("small", small)
+    found = chosen(first, second)
+    assert chosen(second, first) == found, "whoever comes first"
+    assert chosen(Client("large", large, test=small), second) == found, "whatever there is to test with"
+    schema = agree_on(InProcess((first, second)), study)[1].schema.to_json()
+    question = FitAlone(schema, study.split(2).to_json(), OWN_PENALTIES)
+    each = InProcess((first, second)).ask(question)
+    assert found == each["large"].penalties[0]
+    assert found != each["small"].penalties[0], "so that it can be told whose it is"
 
 
 def images(train: int = 16, test: int = 6) -> cifar10.Cifar10:
