@@ -45,7 +45,7 @@ class Decision:
     `points` are each client's weights and penalty (N of each) ``alone``, in its ``coalition``, at ``best`` (with
     everybody willing), and all ``together``, where weights are equal; `sets` (N, N) says whom it collaborates with in
     its coalition, `wishes` (N, N) with everybody willing. A gain of up to `tolerance` (N,) counts as none. `measured`
-    keeps every loss on the way.
+    keeps every loss on the way, and `searched` where each search ended with everybody willing, before it chose a set.
     """
 
     equilibrium: Equilibrium
@@ -55,6 +55,7 @@ class Decision:
     tolerance: Floats
     strength: float
     measured: tuple[Measured, ...]
+    searched: Points | None = None
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -114,4 +115,5 @@ def decide(searching: Searching, clients: Sequence[str], *, progress: Progress |
         tolerance=np.array([choices.tolerance[at] for choices, at in final]),
         strength=strength,
         measured=tuple(measured),
+        searched=first.best,
     )

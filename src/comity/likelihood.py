@@ -57,11 +57,16 @@ class LogLoss:
 
     def slope(self, parameters: Floats, counts: Floats) -> Floats:
         """Return the derivative (d,) of the sum over rows, each taken `counts` (n,) times."""
-        return np.asarray((self.features.T @ (self._residuals(parameters) * counts[:, None])).ravel())
+        return self._slope(self.probabilities(parameters), counts)
 
     def curvature(self, parameters: Floats, counts: Floats) -> Floats:
         """Return the second derivative (d, d) of the sum over rows, each taken `counts` (n,) times."""
-        share = self.probabilities(parameters)
+        return self._curvature(self.probabilities(parameters), counts)
+
+    def _slope(self, share: Floats, counts: Floats) -> Floats:
+        return np.asarray((self.features.T @ (self._residuals(share) * counts[:, None])).ravel())
+
+    def _curvature(self, share: Floats, counts: Floats) -> Floats:
         if self.outputs == 1:
             weight = counts * share[:, 0] * (1 - share[:, 0])
             return np.asarray((self.features * weight[:, None]).T @ self.features)
@@ -80,8 +85,7 @@ class LogLoss:
         scores = self.scores(parameters)
         return np.asarray(expit(scores) if self.outputs == 1 else softmax(scores, axis=1))
 
-    def _residuals(self, parameters: Floats) -> Floats:
-        share = self.probabilities(parameters)
+    def _residuals(self, share: Floats) -> Floats:
         if self.outputs == 1:
             return share - self.target[:, None]
         hit = self.target[:, None] == np.arange(self.outputs)
@@ -98,9 +102,11 @@ class LogLoss:
             return float(self.rows(parameters) @ counts / total + penalty @ parameters**2)
 
         at, value = start, objective(start)
+        ridge = np.diag(2 * penalty)
         for _ in range(rounds):
-            slope = self.slope(at, counts) / total + 2 * penalty * at
-            curvature = self.curvature(at, counts) / total + np.diag(2 * penalty)
+            share = self.probabilities(at)
+            slope = self._slope(share, counts) / total + 2 * penalty * at
+            curvature = self._curvature(share, counts) / total + ridge
             step = np.linalg.solve(curvature, slope)
             if slope @ step <= 1e-12 * max(value, 1e-12):
                 break

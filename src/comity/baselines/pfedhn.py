@@ -12,6 +12,7 @@ from torch import Tensor
 from comity.baselines.method import Method
 from comity.baselines.session import Part, Session, check_positive
 from comity.neural.hypernetworks import Hypernetwork
+from comity.neural.pulling import pull_back
 from comity.neural.rules import Descent
 from comity.questions import Tensors
 
@@ -52,10 +53,10 @@ class _Hypernetworks(Method):
         sent: Tensors = models.detach().numpy()
         trained, _ = session.train(sent, Descent(budget.steps, budget.rate_in(number)), number)
         apart = torch.as_tensor(sent - trained).requires_grad_()
-        (slope,) = torch.autograd.grad(models, at, apart, create_graph=True)
+        (slope,) = pull_back(models, [at], apart, again=True)
         along = slope.detach()
         # The slope is linear in what it is of, so its own slope along itself is how models move with it.
-        (moved,) = torch.autograd.grad(slope, apart, along)
+        (moved,) = pull_back(slope, [apart], along)
         length = self.reach * float((apart.detach() * moved).sum() / (moved**2).sum().clamp(min=_LEAST))
         return _State(state.network, at.detach() - length * along)
 

@@ -25,14 +25,14 @@ def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
     metric = METRICS[question.metric]
     drawn = resampled(len(here.target), Split.from_json(question.split).seed, rows.owner)
     kinds = [_Judged(metric, here, splits.judge, models, drawn) for models in question.parameters]
-    base = kinds[0].value(question.counted[0])
-    values, gains, errors, gain_errors = [base], [0.0], [deviation(kinds[0].spread(question.counted[0]))], [0.0]
+    base, spread = kinds[0].value(question.counted[0]), kinds[0].spread(question.counted[0])
+    values, gains, errors, gain_errors = [base], [0.0], [deviation(spread)], [0.0]
     for kind, counted in zip(kinds[1:], question.counted[1:], strict=True):
         gain = kind.value(counted) - kinds[0].value(counted)
         values.append(float(np.clip(base + gain, metric.least, metric.most)))
         gains.append(values[-1] - base)
         gained = kind.spread(counted) - kinds[0].spread(counted)
-        errors.append(deviation(kinds[0].spread(question.counted[0]) + gained))
+        errors.append(deviation(spread + gained))
         gain_errors.append(deviation(gained))
     judges = question.counted.shape[1]
     wider = np.sqrt(1 + judges / max(judges - 1, 1))

@@ -128,8 +128,8 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
         search=Search(strengths=(0.0,), clip_rule=rule),
     )
     decision = decide(searching, federation.clients)
-    weights = searching.choose(np.arange(clients), np.ones((clients, clients), np.bool_), 0.0).best.weights
-    models = front.models(weights)
+    assert decision.searched is not None
+    models = front.models(decision.searched.weights)
     answers = federation.ask(
         {
             client: JudgeModels(recipe.to_json(), "rmse", models[place : place + 1], json.dumps(["now"]))

@@ -24,6 +24,7 @@ from comity.errors import InputError, NotFiniteError, TrainingError
 from comity.federation import Federation
 from comity.neural.adam import Adam, cosine
 from comity.neural.hypernetworks import Hypernetwork, Parametrisation
+from comity.neural.pulling import pull_back
 from comity.neural.rays import Rays
 from comity.neural.recipe import Recipe
 from comity.questions import Gradients, HeldLosses, LocalSteps, Tensors
@@ -220,7 +221,7 @@ class Trainer:
         for number, here in places.items():
             share = torch.as_tensor(coefficients[:, here, number], dtype=models.dtype) / settings.per_step
             pull[:, here] += share[..., None] * slopes[number]
-        return torch.autograd.grad(models, parts, pull), float((losses * rays).sum(axis=2).mean())
+        return pull_back(models, parts, pull), float((losses * rays).sum(axis=2).mean())
 
     def _coefficients(
         self, rays: Floats, losses: Floats, slopes: dict[int, Tensor], places: dict[int, np.ndarray]

@@ -16,6 +16,7 @@ from comity.neural.hypernetworks import Hypernetwork
 from comity.neural.judging import judge_models
 from comity.neural.learner import DEVICE, Learner
 from comity.neural.noisy import noisy_slopes
+from comity.neural.pulling import pull_back
 from comity.neural.rules import Place, rule_from_json
 from comity.neural.trials import NeuralTrials
 from comity.questions import (
@@ -63,7 +64,7 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         step = question.step * len(rays) + number
         losses, by_model, by_own = _slopes(learner, flat.detach(), every, step)
         own = shares[:, question.own].repeat(len(parameters)) / len(shares)
-        (gradient,) = torch.autograd.grad(flat, at, by_model * own[:, None] * network.clients)
+        (gradient,) = pull_back(flat, [at], by_model * own[:, None] * network.clients)
         if learner.functional.personal:
             gone = torch.zeros_like(learner.personal.parameters)
             learner.personal.step(gone.index_add(0, every, by_own * own[:, None]), question.rate)

@@ -133,7 +133,7 @@ class Learner:
         """Return mean losses (M,) of models (M, D) on a step's rows, and slopes by model (M, D) and by what is own."""
         rows, seed = self._drawn(step)
         inputs, targets = self.inputs[rows], self.targets[rows]
-        weights = self.trains[networks][:, rows]
+        weights = self.trains[:, rows][networks]  # of many rows, a step's are few
         weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
         models = parameters.detach().requires_grad_()
         own = (self.personal.parameters if mine is None else mine)[networks].detach().requires_grad_()

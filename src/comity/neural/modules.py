@@ -66,7 +66,7 @@ class Functional:
     def __call__(self, flat: Tensor, own: Tensor, inputs: Tensor) -> Tensor:
         """Return what the model says of inputs (n, …), with generated parameters (D,) and personal ones."""
         parameters = {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
-        outputs: Tensor = functional_call(self.module, parameters, (inputs,))
+        outputs: Tensor = functional_call(self.module, parameters, (inputs,), tie_weights=self._tied)
         return outputs
 
     def initial(self) -> tuple[Tensor, Tensor]:
@@ -87,6 +87,12 @@ class Functional:
     def state_of_personal(self, own: Tensor) -> dict[str, Tensor]:
         """Return personal parameters by name."""
         return self._unflattened(self.personal, own)
+
+    @cached_property
+    def _tied(self) -> bool:
+        """Whether a parameter has two names, which torch would look for in every call."""
+        every = dict(self.module.named_parameters(remove_duplicate=False))
+        return len(every) > len(self._shapes)
 
     @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
