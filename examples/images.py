@@ -34,7 +34,7 @@ def main(out: Path) -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv2d(1, 1, SIZE), nn.Flatten(0))  # a filter as large as the image
     result = comity.solve(
-        clients, model=module, loss="squared", training=Training(steps=250, per_step=4, checks=5), folds=3
+        clients, model=module, loss="squared", training=Training(steps=120, rate=0.02, per_step=4, checks=5), folds=3
     )
     print(result)
     for client, standing in result.utilities.items():
