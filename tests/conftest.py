@@ -77,11 +77,14 @@ def installed(tmp_path: Path, command: str) -> Run:
 
 @pytest.fixture
 def comity(installed: Run, command: str, tmp_path: Path, _forked: Forked) -> Run:
-    """The command, forked from a process that has loaded what it needs; with options of a process, as installed."""
+    """The command, forked from a process that has loaded what it needs; with options of a process, as installed.
+
+    `input` is what it reads from standard input; no file may grow past `largest` bytes.
+    """
 
     def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-        if options:
+        if options.keys() - {"input", "largest"}:
             return installed(*arguments, **options)
-        return _forked.run([command, *map(str, arguments)], cwd=tmp_path, timeout=120)
+        return _forked.run([command, *map(str, arguments)], cwd=tmp_path, timeout=120, **options)
 
     return run

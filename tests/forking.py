@@ -7,9 +7,11 @@ and of terminals take the installed command.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pkgutil
+import resource
 import signal
 import socket
 import subprocess
@@ -22,7 +24,9 @@ from importlib import import_module
 from pathlib import Path
 
 _MOST = 1 << 16  # bytes of a call
-_LOADED = ("scipy.optimize", "scipy.stats", "torch", "pyarrow", "cryptography", "comity.flower.deployment")
+_LOADED = ("scipy.optimize", "scipy.stats", "torch", "pyarrow", "cryptography", "rich.console")
+_OURS = ("solving", "solving_modules", "experiments.comparing", "experiments.reproducing", "baselines", "report",
+         "tables", "tellings", "checkpoint", "flower.deployment")  # fmt: skip
 
 
 class Forked:
@@ -32,16 +36,29 @@ class Forked:
         self._line: socket.socket | None = None
         self._known: dict[str, str] = {}
 
-    def run(self, command: Sequence[str], cwd: Path, timeout: float) -> subprocess.CompletedProcess[str]:
-        """Run a command, whose first word is left out, and return how it ended and what it printed."""
+    def run(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        timeout: float,
+        input: str = "",  # noqa: A002 - as subprocess has it
+        largest: int | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command, whose first word is left out, and return how it ended and what it printed.
+
+        It reads `input` from standard input; with `largest`, no file may grow past so many bytes.
+        """
         if self._line is None:
             self._start()
         assert self._line is not None
         changed = {name: os.environ.get(name) for name in {*os.environ, *self._known}}
         changed = {name: value for name, value in changed.items() if value != self._known.get(name)}
-        call = json.dumps({"arguments": list(command[1:]), "cwd": str(cwd), "environment": changed})
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            socket.send_fds(self._line, [call.encode()], [out.fileno(), err.fileno()])
+        told = {"arguments": list(command[1:]), "cwd": str(cwd), "environment": changed, "largest": largest}
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            given.write(input.encode())
+            given.seek(0)
+            files = [file.fileno() for file in (given, out, err)]
+            socket.send_fds(self._line, [json.dumps(told).encode()], files)
             self._line.settimeout(timeout)
             try:
                 status = int(self._line.recv(_MOST))
@@ -80,11 +97,12 @@ def _serve(line: socket.socket) -> None:
 
     for found in pkgutil.walk_packages(comity.cli.__path__, "comity.cli."):
         import_module(found.name)
-    for name in (*_LOADED, "comity.solving", "comity.solving_modules", "comity.experiments", "comity.baselines"):
+    for name in (*_LOADED, *(f"comity.{ours}" for ours in _OURS)):
         with suppress(ImportError):
             import_module(name)
+    gc.freeze()  # else each command that collects garbage goes through, and copies, all that was loaded here
     while True:
-        call, files, _, _ = socket.recv_fds(line, _MOST, 2)
+        call, files, _, _ = socket.recv_fds(line, _MOST, 3)
         if not call:  # whoever called is gone
             return
         child = os.fork()
@@ -101,7 +119,7 @@ def _run(call: Mapping[str, object], files: Sequence[int]) -> None:
     """Be the command, to its end."""
     status = 1
     try:
-        for place, file in enumerate(files, start=1):
+        for place, file in enumerate(files):
             os.dup2(file, place)
             os.close(file)
         os.chdir(str(call["cwd"]))
@@ -109,6 +127,8 @@ def _run(call: Mapping[str, object], files: Sequence[int]) -> None:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+        if call["largest"] is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (call["largest"], call["largest"]))  # type: ignore[arg-type]
         sys.argv = ["comity", *call["arguments"]]  # type: ignore[misc]
         from comity.__main__ import main
 

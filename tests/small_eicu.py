@@ -1,5 +1,7 @@
 """A small made-up database in the layout of the full eICU: the tables and columns by their published names."""
 
+import gzip
+from collections import deque
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -31,6 +33,7 @@ _COLUMNS = {
         respchartvaluelabel respchartvalue""",
 }
 TABLES = tuple(_COLUMNS)
+_KEPT: deque[tuple[pd.DataFrame, bool, bytes]] = deque(maxlen=3 * len(_COLUMNS))
 SYSTEMS = ("Cardiovascular", "Neurologic", "Respiratory")
 # What nurses chart: label, name, the value of a patient who is well, and how far it strays.
 CHARTED = (
@@ -121,8 +124,18 @@ def write_eicu(
     directory.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         if name not in without:
-            table.to_csv(directory / f"{name}{ending}", index=False)
+            (directory / f"{name}{ending}").write_bytes(_written(table, packed=ending.endswith(".gz")))
     return directory
+
+
+def _written(table: pd.DataFrame, *, packed: bool) -> bytes:
+    """Return a table as CSV, compressed quickly; the last tables are kept, since most tests write the same ones."""
+    for kept, as_packed, content in _KEPT:
+        if kept is table and as_packed == packed:
+            return content
+    text = table.to_csv(index=False).encode()
+    _KEPT.append((table, packed, gzip.compress(text, compresslevel=1, mtime=0) if packed else text))
+    return _KEPT[-1][2]
 
 
 def _diagnoses(stays: np.ndarray) -> pd.DataFrame:

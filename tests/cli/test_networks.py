@@ -38,16 +38,16 @@ def test_the_whole_way(comity: Run, tmp_path: Path, target: str, make: Callable[
 
 def test_a_killed_training_goes_on_as_if_nothing_had_happened(comity: Run, tmp_path: Path) -> None:
     numbers(rows=60).to_csv(tmp_path / "table.csv", index=False)
-    solve = ("solve", "table.csv", "--client", "site", "--target", "effect", "--model", "mlp", "--steps", "120")
+    solve = (*SOLVE, "--target", "effect")
     assert comity(*solve, "--out", "whole").returncode == 0
     command = comity("--version").args[0]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": os.environ}
     process = subprocess.Popen([command, *solve, "--out", "run"], cwd=tmp_path, **quiet)
     kept = tmp_path / "run.unfinished" / "training.safetensors"
-    for _ in range(1200):
+    for _ in range(6000):
         if kept.exists():
             break
-        time.sleep(0.05)
+        time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=60)
     assert kept.exists()

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import time
@@ -427,11 +426,8 @@ def test_a_full_disk(comity: Run, saved: Path, tmp_path: Path) -> None:
     numbers().to_csv(tmp_path / "table.csv", index=False)
     solve = ("solve", "table.csv", *ON_NUMBERS, "--out", "run")
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
     def refused(*arguments: str | Path) -> None:
-        check_refusal(comity(*arguments, preexec_fn=limit), "cannot be written (File too large)")
+        check_refusal(comity(*arguments, largest=1000), "cannot be written (File too large)")
 
     refused(*solve)
     refused("predict", saved, "table.csv", "--out", "p.csv")
