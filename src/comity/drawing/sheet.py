@@ -9,12 +9,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch
 
@@ -135,10 +136,9 @@ class Sheet:
 
     def _bounds(self) -> Bounds:
         """Return the box that holds everything; only texts must be measured."""
-        drawn = FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
         corners = list(self._reached)
         for text in self.axes.texts:
-            extent = text.get_window_extent(drawn)
+            extent = text.get_window_extent(self._measuring)
             corners += [(extent.x0 / _MEASURE, extent.y0 / _MEASURE), (extent.x1 / _MEASURE, extent.y1 / _MEASURE)]
         return Bounds.around(corners)
 
@@ -155,6 +155,11 @@ class Sheet:
         self._figure.savefig(made, format=format_, dpi=dpi, metadata=_METADATA[format_])
         return made.getvalue()
 
+    @cached_property
+    def _measuring(self) -> RendererAgg:
+        """What texts are measured with; it remembers those that it has measured."""
+        return FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
+
     @property
     def _figure(self) -> Figure:
         figure = self.axes.figure
@@ -164,4 +169,4 @@ class Sheet:
     def _add(self, patch: Patch, gid: str) -> None:
         patch.set_gid(gid)
         patch.set_clip_on(False)
-        self.axes.add_patch(patch)
+        self.axes.add_artist(patch)  # `add_patch` would trace it, for limits that we set ourselves
