@@ -158,7 +158,8 @@ class Sheet:
     @cached_property
     def _measuring(self) -> RendererAgg:
         """What texts are measured with; it remembers those that it has measured."""
-        return FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
+        renderer: RendererAgg = FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
+        return renderer
 
     @property
     def _figure(self) -> Figure:
