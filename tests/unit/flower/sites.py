@@ -13,6 +13,8 @@ from grids import InMemoryGrid
 
 NAMES = ("a", "b", "c", "d")
 
+QUICK = {"folds": 2, "repeats": 1, "judges": 2}
+
 
 def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NAMES, rows: int = 60) -> dict[str, Path]:
     """Write sites of two groups, those before and after the middle, and return each one's file."""
@@ -31,7 +33,7 @@ def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NA
     return files
 
 
-def write_study(where: Path, text: str = "judges = 2\n") -> Path:
+def write_study(where: Path, text: str = "".join(f"{name} = {value}\n" for name, value in QUICK.items())) -> Path:
     """Write a study of these sites, a quick one unless told."""
     path = where / "study.toml"
     path.write_text(f'target = "outcome"\n{text}')

@@ -18,7 +18,7 @@ from comity.flower.messages import from_content, to_content, told_in
 from comity.own import Own
 from comity.result import verify
 from grids import after, failing, garbled, silent
-from unit.flower.sites import config_of, grid_of, write_sites, write_study
+from unit.flower.sites import QUICK, config_of, grid_of, write_sites, write_study
 
 STUDIES = {
     "ridge": ({"judges": 2}, False, 8),
@@ -84,7 +84,7 @@ def expected(tmp_path_factory):
     """What the same rows give in one process: those of all, and of all but d."""
     sites = write_sites(tmp_path_factory.mktemp("expected") / "sites")
     three = {name: path for name, path in sites.items() if name != "d"}
-    return {len(each): in_process(each, {"target": "outcome", "judges": 2}) for each in (sites, three)}
+    return {len(each): in_process(each, {"target": "outcome", **QUICK}) for each in (sites, three)}
 
 
 @pytest.fixture
