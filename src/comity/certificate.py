@@ -158,11 +158,10 @@ def certify(
     for client, amount in forgiven.items():
         if check_finite(amount, f"what is forgiven {shown(client)}") < 0:
             raise InputError(f"what is forgiven {shown(client)} is {amount}; it must be 0 or more")
-    claimed = partition.collaborators_of if isinstance(partition, Partitioned) else None
-    coalitions = check_partition(
-        partition.coalitions if isinstance(partition, Partitioned) else partition,
-        utility if isinstance(utility, Game) else None,
+    claimed, given = (
+        (partition.collaborators_of, partition.coalitions) if isinstance(partition, Partitioned) else (None, partition)
     )
+    coalitions = check_partition(given, utility if isinstance(utility, Game) else None)
     clients = check_names(i for coalition in coalitions for i in coalition)
     if isinstance(utility, Game):
         utility = utility.maximal_utility

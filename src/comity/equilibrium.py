@@ -19,7 +19,7 @@ from comity.core import (
     shown,
     unknown_client,
 )
-from comity.core.components import components, layers
+from comity.core.components import closed_components, components, layers
 from comity.peels import Equilibrium, Wishes
 
 Collaborators = Callable[[str, Coalition], Iterable[str]]
@@ -160,8 +160,8 @@ def _ask_and_peel(clients: tuple[str, ...], oracle: CollaboratorsOfMany, settle:
         answers = {client: _check_answer(client, given[client], present, position) for client in asked}
         wishes.update(answers)
         # A coalition that was not stable before has somebody who was asked again, so those are where to look.
-        reach = sorted(_reach(answers, wishes), key=position.__getitem__)
-        stable = stable_coalitions(BenefitGraph({client: wishes[client] for client in reach}))
+        closed = closed_components(answers, wishes)
+        stable = tuple(sorted(closed, key=lambda coalition: min(position[client] for client in coalition)))
         if settle is not None:
             parts = [settle(coalition) for coalition in stable]
             settled = sorted(parts, key=lambda part: min(position[client] for client in part))
@@ -191,17 +191,6 @@ def _check_answer(client: str, given: Iterable[str], remaining: Coalition, every
             raise UnknownClientError(f"{whose}: {shown(other)} has left already; name only members of remaining")
         raise unknown_client(other, sorted(remaining), whose)
     return wanted | {client}
-
-
-def _reach(clients: Iterable[str], wishes: Mapping[str, Coalition]) -> set[str]:
-    """Return some clients and everybody they want, directly or through others."""
-    reached = set(clients)
-    frontier = list(reached)
-    while frontier:
-        new = wishes[frontier.pop()] - reached
-        reached |= new
-        frontier.extend(new)
-    return reached
 
 
 def _assemble(

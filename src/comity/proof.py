@@ -8,12 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-
 from comity.axioms import NOTHING, Utility, Witness
 from comity.core import Coalition, check_finite, shown
+from comity.core.components import closed_components
 
 Stays = Callable[[str, Coalition], bool]
 _MOST_QUESTIONS = 10_000
@@ -77,8 +74,10 @@ class Values:
         """Return the utility of a client with a coalition."""
         key = (client, coalition)
         if key not in self._known:
-            what = f"the utility of {shown(client)} with {shown(sorted(coalition))}"
-            self._known[key] = check_finite(self.utility(client, coalition), what)
+            self._known[key] = check_finite(
+                self.utility(client, coalition),
+                lambda: f"the utility of {shown(client)} with {shown(sorted(coalition))}",
+            )
             self._compare(client, coalition)
         return self._known[key]
 
@@ -160,30 +159,22 @@ def check_inner(
         if len(coalition) == 1:  # has no part that could leave
             continue
         home = frozenset(coalition)
-        edges = np.zeros((len(coalition), len(coalition)))
-        for at, i in enumerate(coalition):
+        needed_by: dict[str, list[str]] = {j: [] for j in coalition}
+        for i in coalition:
             wanted = home if claimed is None else claimed(i) & home
-            for j_at, j in enumerate(coalition):
-                if j != i and j in wanted:
-                    edges[at, j_at] = costs(i, home, home - {j})
-                    if claimed is not None and not edges[at, j_at]:
-                        notes.append(f"{i} does as well without {j}: another best set exists")
-        for component in _needed_by_nobody(edges):
-            rest = tuple(i for at, i in enumerate(coalition) if at not in component)
+            for j in coalition:
+                if j == i or j not in wanted:
+                    continue
+                if costs(i, home, home - {j}):
+                    needed_by[j].append(i)
+                elif claimed is not None:
+                    notes.append(f"{i} does as well without {j}: another best set exists")
+        needed_by_no_other = closed_components(coalition, needed_by)
+        for component in sorted(needed_by_no_other, key=lambda part: min(map(coalition.index, part))):
+            rest = tuple(i for i in coalition if i not in component)
             part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
             deserters.append(_witness("inner", _smallest(part, lambda i, left: not values.loses(i, left)), values))
     return tuple(checked.values()), deserters, notes
-
-
-def _needed_by_nobody(edges: np.ndarray[Any, Any]) -> list[set[int]]:
-    """Return the strongly connected components whose members no client outside has an edge from.
-
-    ``edges[i, j]`` says that i needs j.
-    """
-    # Sparse, since scipy takes a dense matrix through masked arrays, which is twice as slow for few clients.
-    count, labels = connected_components(csr_array(edges), directed=True, connection="strong")
-    needed = {int(labels[j]) for i, j in np.argwhere(edges) if labels[i] != labels[j]}
-    return [set(np.flatnonzero(labels == label).tolist()) for label in range(count) if label not in needed]
 
 
 def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from comity import BenefitGraph, Coalition, find_equilibrium, stable_coalitions
-from comity.core.components import components, layers
+from comity.core.components import closed_components, components, layers
 from strategies import graphs
 
 
@@ -44,6 +44,17 @@ def test_components_agree_with_reachability(graph: BenefitGraph) -> None:
     count, labels = components(graph.wants)
     groups = {frozenset(i for i, at in zip(graph.clients, labels, strict=True) if at == n) for n in range(count)}
     assert groups == naive_components(graph)
+
+
+@given(graphs())
+def test_closed_components_are_those_of_whom_is_reached_and_who_want_nobody_outside(graph: BenefitGraph) -> None:
+    wants = {i: graph.collaborators_of(i) for i in graph.clients}
+    for roots in (graph.clients, graph.clients[:1], graph.clients[::2]):
+        reached = set().union(*(reach(graph, root) for root in roots))
+        closed = {c for c in naive_components(graph) if c <= reached and all(wants[i] <= c for i in c)}
+        found = closed_components(roots, wants)
+        assert set(found) == closed
+        assert len(found) == len(closed)
 
 
 @given(graphs())

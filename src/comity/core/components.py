@@ -1,4 +1,6 @@
-"""Strongly connected components and the layers of their order, on sparse matrices of any size."""
+"""Strongly connected components and the layers of their order, on sparse matrices of any size, and on sets."""
+
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +65,43 @@ def layers(wants: csr_array, count: int, labels: Integers) -> Integers:
             depth += 1
         free = np.array(thin, np.intp)
     return layer
+
+
+def closed_components(roots: Iterable[str], wants: Mapping[str, Collection[str]]) -> list[frozenset[str]]:
+    """Return the strongly connected components that want nobody outside, of those whom `roots` lead to.
+
+    Tarjan's algorithm on sets as they are: the answers of a few clients are not worth a matrix, whose fixed cost is a
+    hundred times that of the search.
+
+    >>> found = closed_components(["a", "d"], {"a": "b", "b": "a", "c": "a", "d": "ad"})
+    >>> [sorted(component) for component in found]
+    [['a', 'b']]
+    """
+    number: dict[str, int] = {}  # in the order in which clients are met
+    low: dict[str, int] = {}  # the least number that a client is known to lead back to, once all it wants are met
+    path: list[str] = []  # those who are met and in no component yet
+    placed: set[str] = set()
+    closed: list[frozenset[str]] = []
+    work = list(roots)
+    while work:
+        client = work[-1]
+        if client not in number:
+            number[client] = low[client] = len(number)
+            path.append(client)
+            work += [other for other in wants[client] if other not in number]
+            continue
+        work.pop()
+        if client in placed:
+            continue
+        low[client] = min([low[client], *(low[other] for other in wants[client] if other not in placed)])
+        if low[client] == number[client]:
+            component: set[str] = set()
+            while client not in component:
+                component.add(path.pop())
+            placed |= component
+            if all(component.issuperset(wants[member]) for member in component):
+                closed.append(frozenset(component))
+    return closed
 
 
 def _ranges(starts: Integers, ends: Integers) -> Integers:

@@ -51,13 +51,15 @@ class Game:
         """
         utilities = _collect(records)
         self.clients = tuple(utilities)
-        self._position = {client: index for index, client in enumerate(self.clients)}
+        # Sets are numbers with a bit for each client, the first the highest: of as many members, those that stand first
+        # make the larger number.
+        self._bit = {client: 1 << index for index, client in enumerate(reversed(self.clients))}
         self._utilities = {
-            client: {self._mask(members): utility for members, utility in recorded.items()}
+            client: {sum(map(self._bit.__getitem__, members)): utility for members, utility in recorded.items()}
             for client, recorded in utilities.items()
         }
         for client, recorded in self._utilities.items():
-            if 1 << self._position[client] not in recorded:
+            if self._bit[client] not in recorded:
                 raise InputError(
                     f"client {shown(client)} has no utility alone; add a record with the coalition [{shown(client)}], "
                     "since gains are measured from there"
@@ -86,9 +88,10 @@ class Game:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of the game, as `from_records` takes them."""
+        bits = [(other, self._bit[other]) for other in self.clients]
         for client, recorded in self._utilities.items():
             for mask, utility in recorded.items():
-                members = [other for other in self.clients if mask >> self._position[other] & 1]
+                members = [other for other, bit in bits if mask & bit]
                 yield {"client": client, "coalition": members, "utility": utility}
 
     def utility(self, client: str, coalition: Iterable[str]) -> float:
@@ -146,7 +149,7 @@ class Game:
         """Leave out one client after the other as long as somebody can leave without loss."""
         goal = {client: self._best(client, part)[1] for client in self._members(part)}
         for client in reversed(self.clients):
-            bit = 1 << self._position[client]
+            bit = self._bit[client]
             if part & bit and (smaller := self._content(part & ~bit, goal)):
                 part = smaller
         return part
@@ -166,7 +169,7 @@ class Game:
         )
 
     def _known(self, client: str) -> str:
-        if client not in self._position:
+        if client not in self._bit:
             raise unknown_client(client, self.clients)
         return client
 
@@ -174,10 +177,13 @@ class Game:
         return (1 << len(self.clients)) - 1 if remaining is None else self._mask(remaining)
 
     def _mask(self, coalition: Iterable[str]) -> int:
-        return sum(1 << self._position[self._known(client)] for client in set(coalition))
+        try:
+            return sum(map(self._bit.__getitem__, set(coalition)))
+        except KeyError as error:
+            raise unknown_client(error.args[0], self.clients) from None
 
     def _members(self, mask: int) -> Coalition:
-        return frozenset(client for client, index in self._position.items() if mask >> index & 1)
+        return frozenset([client for client, bit in self._bit.items() if mask & bit])
 
     def __len__(self) -> int:
         return len(self.clients)
@@ -193,7 +199,7 @@ def _collect(records: object) -> dict[str, dict[Coalition, float]]:
         raise InputError(f"a game is built from a list of records, not from {shown(records)}")
     utilities: dict[str, dict[Coalition, float]] = {}
     for number, record in enumerate(records, start=1):
-        client, coalition, utility = _check_record(record, f"record {number}")
+        client, coalition, utility = _check_record(record, number)
         known = utilities.setdefault(client, {}).setdefault(coalition, utility)
         if known != utility:
             raise InputError(
@@ -204,34 +210,38 @@ def _collect(records: object) -> dict[str, dict[Coalition, float]]:
         raise InputError("the game has no records; give at least one client's utility alone")
     for client, recorded in utilities.items():
         for coalition in recorded:
+            if coalition <= utilities.keys():
+                continue
             for member in coalition - utilities.keys():
                 where = f"the coalition {shown(sorted(coalition))} of {shown(client)}"
                 raise unknown_client(member, utilities, f"{where} (every member needs records of its own)")
     return utilities
 
 
-def _preference(entry: tuple[int, float]) -> tuple[float, int, tuple[int, ...]]:
+def _preference(entry: tuple[int, float]) -> tuple[float, int, int]:
     """Sort sets by falling utility, then the fewest members, then the members' positions."""
     mask, utility = entry
-    return -utility, mask.bit_count(), tuple(index for index in range(mask.bit_length()) if mask >> index & 1)
+    return -utility, mask.bit_count(), -mask
 
 
-def _check_record(record: object, where: str) -> tuple[str, Coalition, float]:
+def _check_record(record: object, number: int) -> tuple[str, Coalition, float]:
     """Return client, coalition and utility of one record, having checked each."""
     if isinstance(record, Mapping):
         if missing := [key for key in _KEYS if key not in record]:
-            raise InputError(f"{where} has no {missing[0]!r}; a record has the keys client, coalition and utility")
+            raise InputError(
+                f"record {number} has no {missing[0]!r}; a record has the keys client, coalition and utility"
+            )
         record = tuple(record[key] for key in _KEYS)
     if not isinstance(record, tuple | list) or len(record) != len(_KEYS):
-        raise InputError(f"{where} is {shown(record)}; expected client, coalition and utility")
+        raise InputError(f"record {number} is {shown(record)}; expected client, coalition and utility")
     client, members, utility = record
     try:
         check_name(client)
         coalition = check_coalition(members, "the coalition")
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"record {number}: {error}") from None
     if client not in coalition:
         raise InputError(
-            f"{where}: the coalition {shown(sorted(coalition))} is without its client {shown(client)}; add it"
+            f"record {number}: the coalition {shown(sorted(coalition))} is without its client {shown(client)}; add it"
         )
-    return client, coalition, check_finite(utility, f"{where}: the utility of {shown(client)}")
+    return client, coalition, check_finite(utility, lambda: f"record {number}: the utility of {shown(client)}")

@@ -48,6 +48,8 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def check_name(name: object) -> str:
     """Return `name` if it can name a client: text that is not blank and that every file format can hold."""
+    if type(name) is str and name.isprintable() and name.strip():  # nothing unwritable is printable, and this is quick
+        return name
     if not isinstance(name, str):
         raise InputError(f"a client's name must be text, not {shown(name)} ({type(name).__name__}); put it in quotes")
     if not name.strip():

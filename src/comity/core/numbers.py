@@ -1,14 +1,15 @@
 """Numbers that come from outside."""
 
 import math
+from collections.abc import Callable
 from typing import SupportsFloat
 
 from comity.core.names import shown
 from comity.errors import InputError
 
 
-def check_finite(number: object, what: str) -> float:
-    """Return a finite number as a float; `what` begins the message of an error.
+def check_finite(number: object, what: str | Callable[[], str]) -> float:
+    """Return a finite number as a float; `what` begins the message of an error, or makes what begins it.
 
     >>> check_finite(float("nan"), "the utility of 'a'")
     Traceback (most recent call last):
@@ -16,6 +17,8 @@ def check_finite(number: object, what: str) -> float:
     """
     if type(number) is float and math.isfinite(number):  # most are, and the rest takes ten times as long
         return number
+    if callable(what):
+        what = what()
     if isinstance(number, bool | str | bytes) or not isinstance(number, SupportsFloat):
         raise InputError(f"{what} is {shown(number)}; it must be a number")
     try:
