@@ -132,9 +132,8 @@ class Learner:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return mean losses (M,) of models (M, D) on a step's rows, and slopes by model (M, D) and by what is own."""
         rows, seed = self._drawn(step)
-        inputs, targets = self.inputs[rows], self.targets[rows]
-        weights = self.trains[:, rows][networks]  # of many rows, a step's are few
-        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
+        places, shares = self._every_share if rows is self._eligible else self._shares(rows)
+        inputs, targets, weights = self.inputs[places], self.targets[places], shares[networks]
         models = parameters.detach().requires_grad_()
         own = (self.personal.parameters if mine is None else mine)[networks].detach().requires_grad_()
 
@@ -188,13 +187,26 @@ class Learner:
             return self._eligible, seed
         return np.sort(generator.choice(self._eligible, size, replace=False)), seed
 
+    @cached_property
+    def _every_share(self) -> tuple[Tensor, Tensor]:
+        """The shares of all rows that train, which are those of each step without batches."""
+        return self._shares(self._eligible)
+
+    def _shares(self, rows: Places) -> tuple[Tensor, Tensor]:
+        """Return some rows as torch has them, and the share of each in the mean loss of a network (K, n)."""
+        places = torch.as_tensor(rows, device=DEVICE)
+        weights = self.trains[:, places]
+        return places, weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
+
     def _of_each(self, function: Callable[..., Tensor], *arrays: Tensor) -> Tensor:
         """Return what a function says of each of M models, all at once or one by one, whichever is faster.
 
         Convolutions with weights of several models take two to three times as long at once as one by one, and recurrent
         layers cannot be had at once.
         """
-        if len(arrays[0]) == 1 or self._one_by_one:
+        if len(arrays[0]) == 1:
+            return function(*(each.squeeze(0) for each in arrays)).unsqueeze(0)
+        if self._one_by_one:
             return torch.stack([function(*each) for each in zip(*arrays, strict=True)])
         values: Tensor = vmap(function, randomness="different", chunk_size=_chunk(arrays[0]))(*arrays)
         return values

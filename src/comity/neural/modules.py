@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from comity.errors import InputError
 
@@ -56,17 +55,25 @@ class Functional:
     @property
     def size(self) -> int:
         """How many numbers the generated parameters are, D."""
-        return sum(prod(self._shapes[name]) for name in self.generated)
+        return sum(self._sizes[name] for name in self.generated)
 
     @property
     def personal_size(self) -> int:
         """How many numbers the personal parameters are."""
-        return sum(prod(self._shapes[name]) for name in self.personal)
+        return sum(self._sizes[name] for name in self.personal)
 
     def __call__(self, flat: Tensor, own: Tensor, inputs: Tensor) -> Tensor:
         """Return what the model says of inputs (n, …), with generated parameters (D,) and personal ones."""
         parameters = {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
-        outputs: Tensor = functional_call(self.module, parameters, (inputs,), tie_weights=self._tied)
+        # As `torch.func.functional_call` does, but that looks for the places anew each time, as long as a model takes.
+        before = [(held, place, held[place]) for held, place, _ in self._places]
+        try:
+            for held, place, name in self._places:
+                held[place] = parameters[name]
+            outputs: Tensor = self.module(inputs)
+        finally:
+            for held, place, parameter in before:
+                held[place] = parameter
         return outputs
 
     def initial(self) -> tuple[Tensor, Tensor]:
@@ -89,20 +96,33 @@ class Functional:
         return self._unflattened(self.personal, own)
 
     @cached_property
-    def _tied(self) -> bool:
-        """Whether a parameter has two names, which torch would look for in every call."""
-        every = dict(self.module.named_parameters(remove_duplicate=False))
-        return len(every) > len(self._shapes)
-
-    @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
         return {name: parameter.shape for name, parameter in self.module.named_parameters()}
+
+    @cached_property
+    def _places(self) -> tuple[tuple[dict[str, Any], str, str], ...]:
+        """Where the module has its parameters: what holds one, its name there, and its name here.
+
+        One that is tied is in several places, and has the name of the first here.
+        """
+        names = {id(parameter): name for name, parameter in self.module.named_parameters()}
+        given = {*self.generated, *self.personal}
+        return tuple(
+            (part._parameters, place, names[id(parameter)])
+            for part in self.module.modules()
+            for place, parameter in part._parameters.items()
+            if parameter is not None and names[id(parameter)] in given
+        )
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return {name: prod(shape) for name, shape in self._shapes.items()}
 
     def _unflattened(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
         if not names:
             return {}
         shapes = [self._shapes[name] for name in names]
-        parts = torch.split(flat, [prod(shape) for shape in shapes])
+        parts = torch.split_with_sizes(flat, [self._sizes[name] for name in names])
         return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
 
 

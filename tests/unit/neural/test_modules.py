@@ -35,6 +35,22 @@ def test_what_cannot_be_trained(module: object, personal: str | None, message: s
         Functional.of(module, personal)
 
 
+def test_tied_parameters_are_given_once_and_stay_tied() -> None:
+    encoder, decoder = nn.Linear(3, 3), nn.Linear(3, 3)
+    decoder.weight = encoder.weight
+    module = nn.Sequential(encoder, nn.Tanh(), decoder, encoder)
+    functional = Functional.of(module)
+    assert functional.size == 9 + 3 + 3
+    generator = torch.Generator().manual_seed(0)
+    flat, inputs = torch.randn(15, generator=generator), torch.randn(4, 3, generator=generator)
+    weight, bias, other_bias = flat[:9].reshape(3, 3), flat[9:12], flat[12:]
+    before = functional.initial()[0]
+    hidden = torch.tanh(inputs @ weight.T + bias) @ weight.T + other_bias
+    torch.testing.assert_close(functional(flat, torch.zeros(0), inputs), hidden @ weight.T + bias)
+    assert decoder.weight is encoder.weight
+    assert torch.equal(functional.initial()[0], before)
+
+
 def test_batch_norm_without_statistics_is_fine() -> None:
     Functional.of(nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4, track_running_stats=False)))
 
