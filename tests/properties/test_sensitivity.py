@@ -152,7 +152,7 @@ def test_noise_is_as_wide_as_is_said_and_keeps_matrices_symmetric(kind: str, cla
     exact = Seen(clip, 1.5)
     quiet = answered(kind, frame, classes, split, exact)
     rows = Rows("a", frame, None, Noise(clip, 1.5, generator))
-    drawn = [answer_of(kind, rows, classes, split) for _ in range(300)]
+    drawn = [answer_of(kind, rows, classes, split) for _ in range(100)]
     deviation = 1.5 * exact.seen[0][1]
     name = "curvatures" if kind == "slopes" else "gram"
     scale = 1.0 if kind == "slopes" or not classes else 0.5

@@ -64,7 +64,7 @@ def test_modules_with_noise_and_without(local_steps: int) -> None:
         module = nn.Linear(3, 1)
         nn.init.zeros_(module.weight)
         nn.init.zeros_(module.bias)
-        members = tuple(DatasetClient(f"c{n}", examples(n), module, "squared", privacy=privacy) for n in range(3))
+        members = tuple(DatasetClient(f"c{n}", examples(n), module, "squared", privacy=privacy) for n in range(2))
         return comity.solve(comity.InProcess(members), model=module, loss="squared", training=training, folds=2)
 
     plain, same, noisy = (solved(privacy) for privacy in (None, comity.Privacy(), with_noise()))
