@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from comity.axioms import NOTHING, Utility, Witness
 from comity.core import Coalition, check_finite, shown
-from comity.core.components import closed_components
 
 Stays = Callable[[str, Coalition], bool]
 _MOST_QUESTIONS = 10_000
@@ -169,12 +168,46 @@ def check_inner(
                     needed_by[j].append(i)
                 elif claimed is not None:
                     notes.append(f"{i} does as well without {j}: another best set exists")
-        needed_by_no_other = closed_components(coalition, needed_by)
-        for component in sorted(needed_by_no_other, key=lambda part: min(map(coalition.index, part))):
+        for component in _needed_by_no_other(needed_by):
             rest = tuple(i for i in coalition if i not in component)
             part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
             deserters.append(_witness("inner", _smallest(part, lambda i, left: not values.loses(i, left)), values))
     return tuple(checked.values()), deserters, notes
+
+
+def _needed_by_no_other(needed_by: Mapping[str, Collection[str]]) -> list[set[str]]:
+    """Return the sets of clients who need each other, directly or through others, and whom nobody else needs.
+
+    From a client, the way goes on to one who needs it and whom it does not need, as long as there is one; whoever
+    stands at the end needs all who need it. The solver looks for such sets in another way, so that a mistake in the
+    one shows in the other.
+    """
+    needs: dict[str, list[str]] = {client: [] for client in needed_by}
+    for client, others in needed_by.items():
+        for other in others:
+            needs[other].append(client)
+    found: list[set[str]] = []
+    settled: set[str] = set()
+    for client in needed_by:
+        if client in settled:
+            continue
+        at = client
+        while not (dependent := _lead_to(at, needed_by)).keys() <= (supporting := _lead_to(at, needs)).keys():
+            at = next(other for other in dependent if other not in supporting)
+        found.append(set(dependent))
+        settled.update(supporting)
+    position = {client: place for place, client in enumerate(needed_by)}
+    return sorted(found, key=lambda part: min(position[client] for client in part))
+
+
+def _lead_to(client: str, leads: Mapping[str, Collection[str]]) -> dict[str, None]:
+    """Return a client and all to whom it leads, in the order in which they are met."""
+    met, ahead = {client: None}, [client]
+    while ahead:
+        new = dict.fromkeys(other for other in leads[ahead.pop()] if other not in met)
+        met |= new
+        ahead += new
+    return met
 
 
 def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:

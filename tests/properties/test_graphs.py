@@ -9,6 +9,7 @@ from hypothesis import given
 
 from comity import BenefitGraph, Coalition, find_equilibrium, stable_coalitions
 from comity.core.components import closed_components, components, layers
+from comity.proof import _needed_by_no_other
 from strategies import graphs
 
 
@@ -55,6 +56,13 @@ def test_closed_components_are_those_of_whom_is_reached_and_who_want_nobody_outs
         found = closed_components(roots, wants)
         assert set(found) == closed
         assert len(found) == len(closed)
+
+
+@given(graphs())
+def test_the_proof_finds_those_who_are_needed_by_no_other_in_a_way_of_its_own(graph: BenefitGraph) -> None:
+    needed_by = {i: sorted(graph.collaborators_of(i) - {i}) for i in graph.clients}
+    closed = [c for c in naive_components(graph) if all(c.issuperset(needed_by[i]) for i in c)]
+    assert _needed_by_no_other(needed_by) == sorted(closed, key=lambda c: min(map(graph.clients.index, c)))
 
 
 @given(graphs())
