@@ -19,25 +19,38 @@ settings.load_profile("comity")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-_SLOW = ("federation", "examples")  # directories of tests that take or wait for minutes, the longest first
+# Seconds, about, that files of tests take which wait for other processes most of their time.
+_SLOW = {
+    "federation/test_deployment.py": 400,
+    "cli/test_federation_deployed.py": 200,
+    "federation/test_simulation.py": 120,
+    "examples/test_runs.py": 110,
+}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal the slow tests to half of the workers, each to the beginning of its share; they wait most of their time.
+    """Deal the slow files to half of the workers, evenly, each to the beginning of its share.
 
     So none of them is left to the end, and the other half always has work for the processors. Shares are as xdist's
     worksteal makes them first: runs of equal length, as far as that goes.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    slow = [item for name in _SLOW for item in items if item.path.parent.name == name]
-    quick = iter([item for item in items if item.path.parent.name not in _SLOW])
-    left, dealt = len(items), []
-    for place in range(workers):
+    slow: dict[str, list[pytest.Item]] = {name: [] for name in _SLOW}
+    quick = []
+    for item in items:
+        slow.get("/".join(item.path.parts[-2:]), quick).append(item)
+    firsts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    busy = [0] * ((workers + 1) // 2)
+    for name, seconds in _SLOW.items():
+        place = busy.index(min(busy))
+        firsts[place] += slow[name]
+        busy[place] += seconds
+    left, rest, dealt = len(items), iter(quick), []
+    for place, first in enumerate(firsts):
         share = left // (workers - place)
-        first = slow[place :: (workers + 1) // 2] if place < (workers + 1) // 2 else []
-        dealt += [*first, *islice(quick, share - len(first))]
+        dealt += [*first, *islice(rest, max(share - len(first), 0))]
         left -= share
-    items[:] = [*dealt, *quick]
+    items[:] = [*dealt, *rest]
 
 
 @pytest.fixture(scope="session")
