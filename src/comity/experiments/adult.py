@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,8 +39,14 @@ class AdultTask:
     @cached_property
     def common(self) -> TableTask:
         """The task with one penalty for all exact models, chosen by rows to train with."""
-        study = self.own.study
-        return replace(self.own, study=replace(study, penalty=penalty_of_largest(self.own.clients, study)))
+        penalty, _ = self._chosen
+        return replace(self.own, study=replace(self.own.study, penalty=penalty))
+
+    @cached_property
+    def _chosen(self) -> tuple[float, float]:
+        """The penalty for all, and how many seconds it took to choose it."""
+        began = time.perf_counter()
+        return penalty_of_largest(self.own.clients, self.own.study), time.perf_counter() - began
 
     def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method, with penalties by folds if its name ends so."""
@@ -47,8 +54,8 @@ class AdultTask:
             return self.own.run(method.removesuffix(BY_FOLDS), before, tell)
         if method not in OURS:
             return self.own.run(method, before, tell)
-        found = self.common.run(method, before, tell)
-        return replace(found, settings={**found.settings, "penalty": self.common.study.penalty})
+        found, (penalty, seconds) = self.common.run(method, before, tell), self._chosen
+        return replace(found, settings={**found.settings, "penalty": penalty}, seconds=(found.seconds or 0.0) + seconds)
 
 
 def penalty_of_largest(clients: tuple[Client, ...], study: Study) -> float:

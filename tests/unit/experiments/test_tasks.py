@@ -96,14 +96,18 @@ def test_adult_has_penalties_by_folds_where_the_name_says_so(people: Path, monke
 
     def run(self: TableTask, method: str, before: dict, tell) -> Outcome:
         ran.append((method, self.study.penalty))
-        return Outcome({})
+        return Outcome({}, seconds=100.0)
 
     monkeypatch.setattr(TableTask, "run", run)
     made = task("adult", people)
-    for method in ("spo", "ce", "spo-folds", "ce-folds", "afl"):
-        made.run(method, {}, lambda stage, done, of: None)
+    methods = ("spo", "ce", "spo-folds", "ce-folds", "afl")
+    found = {method: made.run(method, {}, lambda stage, done, of: None) for method in methods}
     common = made.common.study.penalty
     assert common is not None
+    for method, outcome in found.items():
+        chose = method in ("spo", "ce")
+        assert outcome.settings == ({"penalty": common} if chose else {})
+        assert (outcome.seconds > 100) is chose, "what it takes to choose the penalty counts"
     assert ran == [("spo", common), ("ce", common), ("spo", None), ("ce", None), ("afl", None)]
 
 
