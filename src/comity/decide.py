@@ -55,7 +55,7 @@ class Decision:
     tolerance: Floats
     strength: float
     measured: tuple[Measured, ...]
-    searched: Points | None = None
+    searched: Points
 
     @property
     def clients(self) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ def everybody_at(weights: np.ndarray, penalty: float) -> Decision:
     names = ["c0", "c1", "c2"]
     sets = np.ones((3, 3), np.bool_)
     points = {"alone": alone, "coalition": at, "best": at, "together": at}
-    return Decision(find_equilibrium(dict.fromkeys(names, names)), points, sets, sets, np.zeros(3), 0.0, ())
+    return Decision(
+        find_equilibrium(dict.fromkeys(names, names)), points, sets, sets, np.zeros(3), 0.0, (), points["best"]
+    )
 
 
 def fitted(*penalties: float, per_client: bool = False, found: float) -> tuple[np.ndarray, np.ndarray]:

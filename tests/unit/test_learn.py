@@ -1,9 +1,12 @@
 """The whole way through a federation: rounds, honesty, what is learned."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import comity.learn
 from comity.client import Client, Policy
 from comity.decide import Decision
 from comity.descent import Points
@@ -45,6 +48,25 @@ def test_classes_take_at_most_thirty_rounds(clients: int) -> None:
     learned = learn(asked, Study("y", folds=2, judges=2, repeats=1))
     assert asked.traffic.rounds <= 30
     assert len(learned.evaluations) == clients
+
+
+def test_many_clients_decide_in_several_views_at_once_and_as_few_do_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study("y", folds=2, judges=2, repeats=1)
+    one_by_one = learn(federation(5, rows=24), study)
+    pools: list[int] = []
+
+    def pool(threads: int) -> ThreadPoolExecutor:
+        pools.append(threads)
+        return ThreadPoolExecutor(threads)
+
+    monkeypatch.setattr(comity.learn, "_MANY", 5)
+    monkeypatch.setattr(comity.learn, "ThreadPoolExecutor", pool)
+    at_once = learn(federation(5, rows=24), study)
+    assert pools, "views were decided in threads"
+    assert at_once.decision.equilibrium.coalitions == one_by_one.decision.equilibrium.coalitions
+    np.testing.assert_array_equal(at_once.models, one_by_one.models)
+    for client, each in one_by_one.evaluations.items():
+        np.testing.assert_array_equal(at_once.evaluations[client].values, each.values)
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
@@ -132,7 +154,7 @@ def decided(**wishes: str) -> Decision:
     wanted = np.array([[j == i or j in wishes.get(i, "") for j in "abcd"] for i in "abcd"])
     sets = np.array([[j in equilibrium.collaborators_of(i) for j in "abcd"] for i in "abcd"])
     nowhere = Points(np.eye(4), np.zeros(4), np.zeros(4))
-    return Decision(equilibrium, dict.fromkeys(KINDS, nowhere), sets, wanted, np.zeros(4), 0.0, ())
+    return Decision(equilibrium, dict.fromkeys(KINDS, nowhere), sets, wanted, np.zeros(4), 0.0, (), nowhere)
 
 
 def test_a_client_has_one_model_where_it_has_one_and_is_judged_where_it_joined() -> None:

@@ -40,7 +40,7 @@ def apart(gain: float, tolerance: float) -> Decision:
     sets = np.eye(2, dtype=np.bool_)
     equilibrium = find_equilibrium({"a": [], "b": []})
     told = np.full(2, tolerance)
-    return Decision(equilibrium, dict.fromkeys(KINDS, NOWHERE), sets, sets, told, 0.0, tuple(measured))
+    return Decision(equilibrium, dict.fromkeys(KINDS, NOWHERE), sets, sets, told, 0.0, tuple(measured), NOWHERE)
 
 
 @pytest.mark.parametrize(

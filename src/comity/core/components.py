@@ -78,7 +78,7 @@ def closed_components(roots: Iterable[str], wants: Mapping[str, Collection[str]]
     [['a', 'b']]
     """
     number: dict[str, int] = {}  # in the order in which clients are met
-    low: dict[str, int] = {}  # the least number that a client is known to lead back to, once all it wants are met
+    low: dict[str, int] = {}  # the least number that a client is known to lead back to, of those who are done
     path: list[str] = []  # those who are met and in no component yet
     placed: set[str] = set()
     closed: list[frozenset[str]] = []
@@ -86,14 +86,15 @@ def closed_components(roots: Iterable[str], wants: Mapping[str, Collection[str]]
     while work:
         client = work[-1]
         if client not in number:
-            number[client] = low[client] = len(number)
+            number[client] = len(number)
             path.append(client)
             work += [other for other in wants[client] if other not in number]
             continue
         work.pop()
-        if client in placed:
+        if client in low:  # several may want it, and each puts it on the list
             continue
-        low[client] = min([low[client], *(low[other] for other in wants[client] if other not in placed)])
+        ahead = [low.get(other, number[other]) for other in wants[client] if other not in placed]
+        low[client] = min([number[client], *ahead])
         if low[client] == number[client]:
             component: set[str] = set()
             while client not in component:

@@ -15,7 +15,7 @@ from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.experiment import Experiment
 from comity.experiments.ours import OURS
 from comity.experiments.running import Outcome, Tell
-from comity.experiments.tables import TableTask
+from comity.experiments.tables import FEWEST_JUDGES, TableTask
 from comity.federation import InProcess
 from comity.fitting import OWN_PENALTIES
 from comity.learn import agree_on
@@ -63,7 +63,8 @@ def penalty_of_largest(clients: tuple[Client, ...], study: Study) -> float:
     federation = InProcess(clients)
     rows, agreement, _ = agree_on(federation, study)
     largest = max(rows, key=lambda client: rows[client])
-    question = FitAlone(agreement.schema.to_json(), study.split(len(clients)).to_json(), OWN_PENALTIES)
+    split = replace(study.split(len(clients)), judges=FEWEST_JUDGES)
+    question = FitAlone(agreement.schema.to_json(), split.to_json(), OWN_PENALTIES)
     return float(federation.ask({largest: question})[largest].penalties[0])
 
 
@@ -78,7 +79,7 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Adu
         )
         for name in ("non-PhD", "PhD")
     )
-    study = Study(adult.TARGET, metric="accuracy", judges=settings["judges"], seed=seed)
+    study = Study(adult.TARGET, metric="accuracy", seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"])
     return AdultTask(TableTask(clients, study, budget, baselines))

@@ -32,7 +32,7 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Tab
         )
         for name, frame in train.groupby(eicu.CLIENT, observed=True)
     )
-    study = Study(eicu.TARGET, task="classes", metric="auc", judges=settings["judges"], seed=seed)
+    study = Study(eicu.TARGET, task="classes", metric="auc", seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"])
     return TableTask(clients, study, budget, baselines, (*data.notes, _sizes(data)))

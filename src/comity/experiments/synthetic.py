@@ -128,7 +128,6 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
         search=Search(strengths=(0.0,), clip_rule=rule),
     )
     decision = decide(searching, federation.clients)
-    assert decision.searched is not None
     models = front.models(decision.searched.weights)
     answers = federation.ask(
         {

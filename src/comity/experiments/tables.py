@@ -29,7 +29,7 @@ EVERY = (*METHODS, *OURS)
 _LEAST_TO_TEST = 5
 _MOST_CLASSES = 20
 _RAYS = 4  # a step of the front: as many gradients of a client, at most
-_FEWEST_JUDGES = 2
+FEWEST_JUDGES = 2  # views that judge without rows to test with, where these judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ class TableTask:
             training = replace(self._setup.training, steps=max(1, spent // _RAYS), per_step=_RAYS, steps_alone=spent)
             learned = learn_networks(federation, study, replace(self._setup, training=training), tell)
             return learned, learned.evaluations
-        # Rows to test with judge: views that would judge without them, each a search of its own, are as few as may be.
-        learned = learn(federation, replace(study, judges=_FEWEST_JUDGES, resamples=0), tell)
+        # Each view that would judge without rows to test with is a search of its own.
+        learned = learn(federation, replace(study, judges=FEWEST_JUDGES, resamples=0), tell)
         schema = learned.schema.to_json()
         return learned, federation.ask(
             {

@@ -14,6 +14,7 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -94,7 +95,7 @@ class Doors:
 
     @classmethod
     def take(cls, inner: Address, outer: Address) -> Doors:
-        """Take both addresses, or raise an `OSError` whose `filename` is the one where somebody else serves."""
+        """Take both addresses, or raise an `OSError` whose `filename` is the one that somebody else has."""
         first = _taken(outer)
         try:
             return cls(inner, outer, [first, _taken(inner)])
@@ -109,10 +110,13 @@ class Doors:
 
     def serve(self, app: ASGIApp, **settings: Any) -> None:
         """Serve an application at both, as ``uvicorn.run`` would with these settings at one."""
-        settings |= {"host": self.inner.host, "port": self.inner.port, "access_log": False, "ws": "none"}
+        settings |= {"host": self.inner.host, "port": self.inner.port, "ws": "none"}
         server = _Telling(uvicorn.Config(two_doors(app, self.inner), **settings), self.outer)
-        server.run(self.sockets)
-        if not server.started:
+        for each in self.sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(KeyboardInterrupt):  # by which it is stopped
+            server.run(self.sockets)
+        if not server.told:
             sys.exit("the SuperLink could not start")
 
 
@@ -122,15 +126,23 @@ class _Telling(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, outer: Address) -> None:
         super().__init__(config)
         self._outer = outer
+        self.told = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started:
-            print(f"Sites can connect to {self._outer}.", flush=True)
+        # An event loop may keep to itself that it could not listen, and then nobody would ever be answered.
+        listening = [each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) for each in sockets or ()]
+        if not self.started or not all(listening):
+            self.should_exit = True
+            return
+        self.told = True
+        print(f"Sites can connect to {self._outer}.", flush=True)
 
 
 def _taken(address: Address) -> socket.socket:
-    taken = socket.socket(address.family)  # as socket.create_server makes it, but for listening
+    """Return a socket at an address that nobody else gets any more; to listen there, let addresses be used again."""
+    taken = socket.socket(address.family)
+    # On, it can be taken right after another server has ended; off, nobody else gets it before this one listens.
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if address.family == socket.AF_INET6:
         taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -139,6 +151,7 @@ def _taken(address: Address) -> socket.socket:
     except OSError as error:
         taken.close()
         raise OSError(error.errno, error.strerror, str(address)) from None
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
     return taken
 
 

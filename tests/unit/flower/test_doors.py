@@ -1,9 +1,13 @@
 """The SuperLink's two doors: what is served at which address."""
 
 import asyncio
+import signal
 import socket
+import subprocess
+import sys
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 
@@ -15,19 +19,25 @@ INNER = Address("127.0.0.1", 9093)
 
 
 def answered(scope: dict[str, Any]) -> str:
-    """Return who answers: the app itself, or the door, and what it says."""
-    said: list[str] = []
+    """Return who answers at the doors: the app itself, or nobody."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        said.append("app")
+        await send({"type": "app"})
+
+    return who_answers(two_doors(app, INNER), scope)
+
+
+def who_answers(app: Any, scope: dict[str, Any]) -> str:
+    """Return what an app says first."""
+    said: list[str] = []
 
     async def send(message: dict[str, Any]) -> None:
-        said.append(f"{message['type']} {message.get('status', message.get('code', ''))}".strip())
+        said.append(f"{message['type']} {message.get('status', '')}".strip())
 
     async def receive() -> dict[str, Any]:
         raise AssertionError("nothing is to be read")
 
-    asyncio.run(two_doors(app, INNER)(scope, receive, send))
+    asyncio.run(app(scope, receive, send))
     return said[0]
 
 
@@ -113,6 +123,18 @@ def test_who_comes_early_is_refused() -> None:
     doors.close()
 
 
+def test_nobody_else_gets_an_address_before_it_is_served() -> None:
+    """Two that are started at the same time would both believe that they serve."""
+    inner, outer, other = (Address("127.0.0.1", port) for port in free_ports(3))
+    doors = Doors.take(inner, outer)
+    for taken, pair in ((outer, (other, outer)), (inner, (inner, other))):
+        with pytest.raises(OSError) as failed:
+            Doors.take(*pair)
+        assert failed.value.filename == str(taken)
+    doors.close()
+    Doors.take(inner, outer).close()
+
+
 def test_an_inner_address_that_is_taken_gives_the_outer_one_back() -> None:
     outer = Address("127.0.0.1", *free_ports(1))
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -132,10 +154,51 @@ def test_the_settings_of_flower_are_those_of_the_server(monkeypatch: pytest.Monk
         pass
 
     def noted(app: Any, **settings: Any) -> Any:
-        given.update(settings)
+        given.update(settings, app=app)
         raise NotedError
 
     monkeypatch.setattr(uvicorn, "Config", noted)
     with pytest.raises(NotedError):
         Doors(INNER, INNER, []).serve(lambda *_: None, host="::", ssl_keyfile="key", ssl_certfile="crt")
     assert (given["ssl_keyfile"], given["ssl_certfile"], given["host"]) == ("key", "crt", "127.0.0.1")
+    assert who_answers(given["app"], asking("/v1/control/start-run", None)) == "http.response.start 404"
+
+
+SERVER = """
+import sys
+from comity.flower.addresses import Address
+from comity.flower.superlink import Doors
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        for kind in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{kind}.complete"})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body"})
+
+Doors.take(*(Address("127.0.0.1", int(port)) for port in sys.argv[1:])).serve(app, log_level="critical")
+"""
+
+
+def test_a_server_at_two_addresses_until_it_is_interrupted() -> None:
+    """Ctrl-C is how a SuperLink is stopped: without a traceback, and the addresses are free again."""
+    inner, outer = free_ports(2)
+    for _ in range(2):  # again at once, where connections have just been closed
+        process = subprocess.Popen(
+            [sys.executable, "-c", SERVER, str(inner), str(outer)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"Sites can connect to 127.0.0.1:{outer}.\n"
+        asked = [(inner, "/v1/control/start-run"), (outer, "/v1/control/start-run"), (outer, "/v1/fleet/get-run")]
+        found = [httpx.post(f"http://127.0.0.1:{port}{path}").status_code for port, path in asked]
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert found == [200, 404, 200]
+        assert said == ""
+        assert process.returncode == 0

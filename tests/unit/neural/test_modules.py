@@ -51,6 +51,16 @@ def test_tied_parameters_are_given_once_and_stay_tied() -> None:
     assert torch.equal(functional.initial()[0], before)
 
 
+def test_a_module_that_fails_has_its_own_parameters_again() -> None:
+    """Else it could be neither saved nor trained after a client has met rows that it cannot take."""
+    module = nn.Linear(3, 1)
+    own = dict(module.named_parameters())
+    functional = Functional.of(module)
+    with pytest.raises(RuntimeError):
+        functional(torch.zeros(4), torch.zeros(0), torch.zeros(5, 2))
+    assert all(module.get_parameter(name) is parameter for name, parameter in own.items())
+
+
 def test_batch_norm_without_statistics_is_fine() -> None:
     Functional.of(nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4, track_running_stats=False)))
 
