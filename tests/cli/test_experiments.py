@@ -26,9 +26,18 @@ def test_all_methods_on_a_table(comity: Run, tmp_path: Path) -> None:
     told = json.loads((tmp_path / "compared" / "table.json").read_text())
     assert len(told["table"]) == 16
     assert {cell["rows"] for cell in told["cells"]} == {told["cells"][0]["rows"]}, "all have the same rows"
+    written = (tmp_path / "compared" / "table.md").read_text()
+    helped = " ".join(comity("compare", "--help").stdout.split())
     for line in told["table"]:
         assert line["method"] in done.stdout
-        assert line["method"] in (tmp_path / "compared" / "table.md").read_text()
+        assert line["method"] in written
+    names = [line["method"] for line in told["table"]]
+    assert f"Methods: {', '.join(names[:-3])}, and comity's {', '.join(names[-3:])}" in helped
+    story = next(cell["story"] for cell in told["cells"] if cell["method"] == "ce")
+    together = "; ".join("{" + ", ".join(each) + "}" for each in sorted(story["coalitions"]))
+    for text in (" ".join(done.stdout.split()), written):
+        assert f"Coalitions, ce: {together} ({story['verdict']}), with seed 0." in text
+        assert "auc on rows to test with (more is better)" in text
 
 
 def test_a_directory_of_files_and_the_same_again(comity: Run, tmp_path: Path) -> None:
@@ -40,6 +49,16 @@ def test_a_directory_of_files_and_the_same_again(comity: Run, tmp_path: Path) ->
     assert one.returncode == 0, one.stderr
     assert _values(tmp_path / "one") == _values(tmp_path / "two"), two.stderr
     assert comity(*command, "--out", "one").stdout.splitlines()[:-1] == one.stdout.splitlines()[:-1]
+
+
+def test_what_was_compared_before_stays_in_the_table(comity: Run, tmp_path: Path) -> None:
+    numbers(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    command = ("compare", "table.csv", "--client", "site", "--target", "effect", *SHORT, "--out", "compared")
+    for methods in ("local,fedavg", "q-ffl"):
+        done = comity(*command, "--seeds", "1", "--methods", methods)
+    assert "rmse on rows to test with (less is better)" in done.stdout
+    told = json.loads((tmp_path / "compared" / "table.json").read_text())
+    assert [line["method"] for line in told["table"]] == ["local", "fedavg", "q-ffl"]
 
 
 def test_interrupted_and_resumed_it_gives_the_same_table(comity: Run, tmp_path: Path) -> None:

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     short_help="Compare methods of federated learning on a table.",
     epilog="""\b
 Examples:
-  comity compare patients.csv --client hospital --target died --out compared/
+  comity compare patients.csv --client hospital --target days --out compared/
   comity compare hospitals/ --target stay --methods local,fedavg,spo,ce --out compared/
-  comity compare patients.csv --client hospital --target died --model mlp --seeds 5 --out compared/""",
+  comity compare patients.csv --client hospital --target days --model mlp --seeds 5 --out compared/
+
+\b
+Methods:
+  local, fedavg, fedavg-ft, per-fedavg, per-fedavg-hf, fedper, lg-fedavg, pfedme, pfedhn, pfedhn-pc, afl, q-ffl, ifca,
+  and comity's alone, ce, spo""",
 )
 @click.argument("source", type=click.Path())
 @click.option("--client", metavar="COLUMN", help="The column that says whose each row is.")
@@ -109,10 +114,8 @@ def _show(compared: Compared, out: str) -> None:
     from comity.experiments.summary import HEADS
 
     screen = Screen()
-    screen.heading(f"{compared.metric} on rows to test with")
+    screen.heading(compared.title)
     screen.table(HEADS, [line.cells() for line in compared.lines], right=HEADS[1:])
-    last = next((cell for cell in reversed(compared.cells) if "coalitions" in cell.story), None)
-    if last is not None:
-        together = "; ".join(", ".join(each) for each in last.story["coalitions"])
-        screen.say(f"\nCoalitions with seed {last.seed}: {together} ({last.story['verdict']})")
+    for remark in compared.remarks():
+        screen.say(f"\n{remark}")
     click.echo(f"\nWritten to {out}: {TABLE}, {TABLE_JSON}, and a file for each method and seed")

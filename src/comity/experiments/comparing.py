@@ -13,12 +13,14 @@ from comity.client import Client
 from comity.errors import InputError
 from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.cells import Cell, Cells
+from comity.experiments.ours import OURS
 from comity.experiments.running import Job, Tell, defaults
-from comity.experiments.summary import HEADS, Line, summarise, to_dict, to_markdown
+from comity.experiments.summary import HEADS, Line, coalitions_told, summarise, to_dict, to_markdown
 from comity.experiments.tables import EVERY, TableTask, digest, divide
 from comity.federation import InProcess
 from comity.files import write_text
 from comity.learn import agree_on
+from comity.metrics import METRICS
 from comity.study import Study
 
 TABLE, TABLE_JSON = "table.md", "table.json"
@@ -70,9 +72,29 @@ class Compared:
     cells: tuple[Cell, ...]
     lines: tuple[Line, ...]
 
+    @property
+    def title(self) -> str:
+        """What the values are."""
+        better = "more" if METRICS[self.metric].more_is_better else "less"
+        return f"{self.metric} on rows to test with ({better} is better)"
+
+    def remarks(self) -> list[str]:
+        """Return what the columns are, where our models differ, and what coalitions were found, with which seeds."""
+        columns = (
+            "mean: over clients and seeds; spread: the standard deviation of a seed's mean; worst client: that of each "
+            "seed, on average; as well as alone: the share of clients with at least what they have by themselves."
+        )
+        ours = (
+            "By themselves means local for baselines, and alone for spo and ce, whose models are trained in another "
+            "way; so it tells what others bring, and not how models are trained."
+        )
+        told = [columns, ours] if any(line.method in OURS for line in self.lines) else [columns]
+        return [*told, *coalitions_told(self.cells)]
+
     def to_markdown(self) -> str:
-        """Return the table as Markdown."""
-        return to_markdown(HEADS, (line.cells() for line in self.lines))
+        """Return the table as Markdown, with what is to be known about it."""
+        table = to_markdown(HEADS, (line.cells() for line in self.lines))
+        return "\n".join([f"# {self.title}\n", table, *(f"{remark}\n" for remark in self.remarks())])
 
     def to_json(self) -> str:
         """Return the table and the cells as JSON."""
@@ -94,7 +116,7 @@ def compare(
     cells = Cells.open(out, {**settings, "rows": digest(members)})
     job = comparison.job(members, study)
     job.run(cells, tell or (lambda stage, done, of: None))
-    filled = tuple(cell for cell in cells.every(job.methods) if cell.seed in job.seeds)
+    filled = cells.every(EVERY)  # also what earlier calls asked for
     compared = Compared(metric, filled, summarise(filled, metric))
     write_text(Path(out) / TABLE, compared.to_markdown())
     write_text(Path(out) / TABLE_JSON, compared.to_json())

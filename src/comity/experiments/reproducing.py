@@ -16,7 +16,7 @@ from comity.experiments import adult, cifar10, eicu, synthetic
 from comity.experiments.cells import Cell, Cells
 from comity.experiments.experiment import Experiment
 from comity.experiments.running import Job, Task, Tell, defaults
-from comity.experiments.summary import Line, gain_interval, summarise, to_dict, to_markdown
+from comity.experiments.summary import Line, coalitions_told, gain_interval, listed, summarise, to_dict, to_markdown
 from comity.files import write_text
 
 Draw = Callable[[Experiment, str | Path | None, int], Task]
@@ -27,6 +27,7 @@ TASKS: dict[str, Draw] = {
     "eicu": eicu.task,
 }
 TABLE, TABLE_JSON = "table.md", "table.json"
+_FEWEST_SEEDS = 5  # with fewer, an interval of what is gained says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Reproduced:
         if experiment.upright:
             return ["client", *(head for line in self.lines for head in self._heads_of(line))]
         each = [[column, f"paper: {column}", "difference"][: self._known(column)] for column in self.columns]
-        together = [f"with seed {_listed(sorted(self._common))}"] if self._common else []
+        together = [f"with seed {listed(sorted(self._common))}"] if self._common else []
         return ["method", *(head for few in each for head in few), *together, "seeds", "time"]
 
     @property
@@ -140,20 +141,17 @@ class Reproduced:
 
     def remarks(self) -> list[str]:
         """Return what is to be known about the table, and what coalitions were found, with which seeds."""
-        found: dict[str, list[int]] = {}
-        for cell in self.cells:
-            for key, coalitions in cell.story.items():
-                side, _, what = key.rpartition(" ")
-                if what != "coalitions" or cell.method.startswith(("spo", "alone")):
-                    continue
-                together = "; ".join("{" + ", ".join(each) + "}" for each in sorted(coalitions))
-                verdict = cell.story.get(f"{side} verdict".strip())
-                name = ", ".join(filter(None, [self.experiment.label(cell.method), side]))
-                proof = f" ({verdict})" if verdict else ""
-                found.setdefault(f"Coalitions, {name}: {together}{proof}", []).append(cell.seed)
         found_notes = [note for cell in self.cells[:1] for note in cell.story.get("notes", ())]
-        stories = [f"{told}, with seed{'s'[: len(seeds) - 1]} {_listed(seeds)}." for told, seeds in found.items()]
-        return [*self.experiment.notes, *found_notes, *self._gains(), *stories]
+        stories = coalitions_told(self.cells, self.experiment.label)
+        return [*self._notes(), *found_notes, *self._gains(), *stories]
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return what is known of the experiment, said to be of the whole one if this is a part."""
+        notes, whole = self.experiment.notes, Experiment.load(self.experiment.name)
+        methods, seeds = {cell.method for cell in self.cells}, {cell.seed for cell in self.cells}
+        if not notes or not (self.experiment.quick or methods < set(whole.methods) or len(seeds) < whole.seeds):
+            return notes
+        return (f"What follows was written of the whole experiment, with {whole.seeds} seeds and all methods.", *notes)
 
     def _gains(self) -> list[str]:
         """Return what methods gain on average over those they are compared with, and whether chance could do it."""
@@ -161,14 +159,18 @@ class Reproduced:
         by_method = {line.method: [cell for cell in self.cells if cell.method == line.method] for line in self.lines}
         for method, other in experiment.compared.items():
             each, base = by_method.get(method, []), by_method.get(other, [])
-            if len(base) < 2 or [cell.seed for cell in each] != [cell.seed for cell in base]:
+            if not base or [cell.seed for cell in each] != [cell.seed for cell in base]:
+                continue
+            names = f"{experiment.label(method)} over {experiment.label(other)}"
+            if len(base) < _FEWEST_SEEDS:
+                told.append(f"{names}: with fewer than {_FEWEST_SEEDS} seeds, nothing can be said of chance.")
                 continue
             low, high = gain_interval(each, base, experiment.settings["parts"], len(experiment.compared))
-            sure = "beyond chance" if low > 0 or high < 0 else "which chance can do"
+            sure = "beyond chance" if low > 0 or high < 0 else "so it may be chance"
             low, high = (experiment.scale * bound for bound in (low, high))
             told.append(
-                f"{experiment.label(method)} over {experiment.label(other)}, 95 % for all that are compared: "
-                f"{low:+.{experiment.decimals}f} to {high:+.{experiment.decimals}f}, {sure}."
+                f"{names}, on average over clients: {low:+.{experiment.decimals}f} to {high:+.{experiment.decimals}f}, "
+                f"{sure} (an interval of 95 % for all {len(experiment.compared)} of these together, by Bonferroni)."
             )
         return told
 
@@ -204,7 +206,3 @@ def reproduce(
     write_text(Path(out) / TABLE, found.to_markdown())
     write_text(Path(out) / TABLE_JSON, found.to_json())
     return found
-
-
-def _listed(seeds: list[int]) -> str:
-    return ", ".join(map(str, seeds))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -113,6 +113,36 @@ def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int, compa
     error = np.sqrt(gains.var(ddof=1) * (1 / gains.size + 1 / (parts - 1)))
     reach = float(stats.t.ppf(1 - 0.025 / comparisons, gains.size - 1) * error)
     return float(gains.mean()) - reach, float(gains.mean()) + reach
+
+
+def coalitions_told(cells: Iterable[Cell], label: Callable[[str], str] = str) -> list[str]:
+    """Return in words which coalitions methods found, each with the seeds with which it did.
+
+    >>> story = {"coalitions": [["b", "c"], ["a"]], "verdict": "proved"}
+    >>> coalitions_told([Cell("ce", seed, {}, {}, 0.0, "", story=story) for seed in (0, 1)])
+    ['Coalitions, ce: {a}; {b, c} (proved), with seeds 0, 1.']
+    """
+    found: dict[str, list[int]] = {}
+    for cell in cells:
+        for key, coalitions in cell.story.items():
+            side, _, what = key.rpartition(" ")
+            if what != "coalitions" or cell.method.startswith(("spo", "alone")):  # they are those of ce
+                continue
+            together = "; ".join("{" + ", ".join(each) + "}" for each in sorted(coalitions))
+            verdict = cell.story.get(f"{side} verdict".strip())
+            name = ", ".join(filter(None, [label(cell.method), side]))
+            proof = f" ({verdict})" if verdict else ""
+            found.setdefault(f"Coalitions, {name}: {together}{proof}", []).append(cell.seed)
+    return [f"{told}, with seed{'s'[: len(seeds) - 1]} {listed(seeds)}." for told, seeds in found.items()]
+
+
+def listed(seeds: Iterable[int]) -> str:
+    """Return seeds as text.
+
+    >>> listed([0, 1])
+    '0, 1'
+    """
+    return ", ".join(map(str, seeds))
 
 
 def _text(value: float) -> str:

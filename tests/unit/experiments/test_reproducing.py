@@ -53,14 +53,35 @@ def test_no_difference_from_other_clients() -> None:
 
 
 def test_gains_are_over_what_a_method_is_compared_with() -> None:
-    values = {"local": [0.5, 0.5], "fedavg": [0.9, 0.91], "alone": [0.9, 0.9], "ce": [0.91, 0.89]}
+    values = {"local": [0.5], "fedavg": [0.9, 0.91, 0.92, 0.9, 0.9], "alone": [0.9], "ce": [0.91, 0.89, 0.9, 0.9, 0.9]}
+    values = {method: each * (5 // len(each)) for method, each in values.items()}
     compared = replace(EXPERIMENT, compared={"fedavg": "local", "ce": "alone"})
     told = [remark for remark in reproduced(values, compared).remarks() if "over" in remark]
+    together = " (an interval of 95 % for all 2 of these together, by Bonferroni)."
     assert len(told) == 2
-    assert told[0].startswith("fedavg over local, 95 % for all that are compared: +")
-    assert told[0].endswith("beyond chance.")
+    assert told[0].startswith("fedavg over local, on average over clients: +")
+    assert told[0].endswith(f"beyond chance{together}")
     assert told[1].startswith("ce over alone")
-    assert told[1].endswith("which chance can do.")
+    assert told[1].endswith(f"so it may be chance{together}")
+
+
+def test_a_gain_over_few_seeds_is_left_open() -> None:
+    """Of two seeds an interval may be hundreds of points wide."""
+    told = reproduced({"local": [0.5] * 4, "fedavg": [0.9] * 4}).remarks()
+    assert told == ["fedavg over local: with fewer than 5 seeds, nothing can be said of chance."]
+
+
+def test_notes_of_the_whole_experiment_are_said_to_be_of_it() -> None:
+    """A quick look, or one of some methods, has other numbers than they tell."""
+    whole = Experiment.load("cifar10")
+    values = {method: [0.5] * whole.seeds for method in whole.methods}
+    noted = replace(EXPERIMENT, notes=("Whatever.",), compared={})
+    said = "What follows was written of the whole experiment, with 3 seeds and all methods."
+    assert reproduced(values, noted).remarks() == ["Whatever."]
+    few = {method: each for method, each in values.items() if method != "fedavg"}
+    short = {method: each[:2] for method, each in values.items()}
+    for part in (reproduced(few, noted), reproduced(short, noted), reproduced(values, replace(noted, quick=True))):
+        assert part.remarks() == [said, "Whatever."]
 
 
 class Given:
