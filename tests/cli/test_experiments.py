@@ -51,6 +51,26 @@ def test_a_directory_of_files_and_the_same_again(comity: Run, tmp_path: Path) ->
     assert comity(*command, "--out", "one").stdout.splitlines()[:-1] == one.stdout.splitlines()[:-1]
 
 
+def test_interrupted_it_says_what_is_kept(comity: Run, tmp_path: Path) -> None:
+    classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    command = comity("--version").args[0]
+    process = subprocess.Popen(
+        [command, *COMPARE, "--out", "parts"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    for _ in range(6000):
+        if any((tmp_path / "parts" / "cells").glob("*.json")):
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert said == "What is finished is kept in parts; the same command goes on from there.\n"
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def test_what_was_compared_before_stays_in_the_table(comity: Run, tmp_path: Path) -> None:
     numbers(rows=60).to_csv(tmp_path / "table.csv", index=False)
     command = ("compare", "table.csv", "--client", "site", "--target", "effect", *SHORT, "--out", "compared")

@@ -71,6 +71,7 @@ def compare(
 
     require("torch", "to compare with methods that train by gradients")
     from comity.baselines import Budget
+    from comity.cli.ending import kept_in
     from comity.cli.printing import warn
     from comity.cli.progress import Stages
     from comity.experiments.comparing import Comparison, compare
@@ -92,7 +93,8 @@ def compare(
     with Stages() as stages:
         stages("reading the table", 0, 1)
         opened = open_source(source, study)
-        compared = compare(opened.federation.members, study, comparison, out, stages)  # type: ignore[attr-defined]
+        with kept_in(out):
+            compared = compare(opened.federation.members, study, comparison, out, stages)  # type: ignore[attr-defined]
     warn(opened.warnings)
     if as_json:
         click.echo(compared.to_json().encode(), nl=False)

@@ -46,6 +46,7 @@ def reproduce(
     require("torch", "to run the experiments")
     if figures:
         require("matplotlib", "to draw figures")  # not to be told after hours
+    from comity.cli.ending import kept_in
     from comity.cli.progress import Stages
     from comity.cli.screen import Screen
     from comity.datasets.fetch import fetch
@@ -63,7 +64,8 @@ def reproduce(
     with Stages() as stages:
         if download and data is not None and name != "synthetic":
             fetch(name, data, stages)
-        found = reproduce(experiment, data, place, stages)
+        with kept_in(place):
+            found = reproduce(experiment, data, place, stages)
         drawn = draw_figures(found.cells, place, stages) if figures else ()
     reported = write_reports(found.cells, place, experiment)
     screen = Screen()

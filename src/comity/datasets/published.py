@@ -75,7 +75,8 @@ class Source:
 
     def missing(self, directory: Path) -> InputError:
         """Return the error that the files are not in a directory."""
-        return InputError(f"{directory}: the files of {self.title} are not in it ({self.files}); {self._how()}")
+        lacking = "are not in it" if directory.is_dir() else "cannot be there: there is no such directory"
+        return InputError(f"{directory}: the files of {self.title} {lacking} ({self.files}); {self._how()}")
 
     def altered(self, path: Path, fault: str) -> FormatError:
         """Return the error that a file is not what was published."""

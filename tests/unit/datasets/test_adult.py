@@ -78,7 +78,7 @@ def test_a_directory_without_the_data_is_told(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(InputError, match=f"^the files of UCI Adult are needed .*; .* {how}"):
         adult.load()
     monkeypatch.setenv("COMITY_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match=r"nowhere: the files of UCI Adult are not in it"):
+    with pytest.raises(InputError, match=r"nowhere: the files of UCI Adult cannot be there: there is no"):
         adult.load()
 
 
