@@ -12,6 +12,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-versi
 # Tests start many processes: what one of them has compiled is there for the others.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Two goals at once would install into one environment at once; checks run beside each other in a make of their own.
+ifeq ($(MAKELEVEL),0)
+.NOTPARALLEL:
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test checks lint types contracts site compiled tests format page pictures bench clean
 

@@ -38,6 +38,7 @@ def test_all_methods_on_a_table(comity: Run, tmp_path: Path) -> None:
     for text in (" ".join(done.stdout.split()), written):
         assert f"Coalitions, ce: {together} ({story['verdict']}), with seed 0." in text
         assert "auc on rows to test with (more is better)" in text
+        assert "Few rows to test with, of each seed: " in text
 
 
 def test_a_directory_of_files_and_the_same_again(comity: Run, tmp_path: Path) -> None:
@@ -188,6 +189,16 @@ def test_without_data_it_says_where_to_get_them(comity: Run, tmp_path: Path, nam
     assert "get" in done.stderr
     assert "https://" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_out_must_be_a_directory(comity: Run, tmp_path: Path) -> None:
+    classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    for command in ((*COMPARE, *FEW), ("reproduce", "synthetic", "--quick")):
+        done = comity(*command, "--out", "table.csv")
+        assert done.returncode == 2
+        assert done.stderr == (
+            "Error: table.csv: this is no directory; every finished method and seed is a file in one\n"
+        )
 
 
 def test_what_reproduce_refuses(comity: Run, tmp_path: Path) -> None:

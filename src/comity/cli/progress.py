@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+import click
 
 from comity.cli import ending
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+_SELDOM = 30.0  # seconds between two lines in a log
+
 
 class Stages:
-    """A line for each stage of a job, with a bar and the time left; nothing where standard error is no terminal.
+    """A line for each stage of a job, with a bar and the time left.
 
-    A `with` block ends it, whatever happens inside, and leaves the terminal as it was.
+    Where standard error is no terminal, there is a plain line every half a minute, so that the log of a long job tells
+    how far it is, and a short one leaves nothing there. A `with` block ends it, whatever happens inside, and leaves the
+    terminal as it was.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: float | None = None
+        self._told = 0.0
         self._progress: Progress | None = None
         self._stage: str | None = None
         self._task: TaskID | None = None
@@ -27,12 +38,15 @@ class Stages:
         if sys.stderr.isatty():
             self._progress = _progress()
             self._progress.start()
+        else:
+            self._began = self._told = self._clock()
         return self
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Tell that of a stage so much of so much is done; what stands in brackets after its name may change."""
         ending.check()
         if self._progress is None:
+            self._log(stage, done, total)
             return
         name = stage.partition(" (")[0]
         if name != self._stage:
@@ -42,6 +56,15 @@ class Stages:
             self._task = self._progress.add_task(stage, total=total if total > 1 else None, completed=done)
         elif self._task is not None:
             self._progress.update(self._task, completed=done, description=stage)
+
+    def _log(self, stage: str, done: int, total: int) -> None:
+        """Write a plain line, unless there was one a moment ago."""
+        now = self._clock()
+        if self._began is None or now - self._told < _SELDOM:
+            return
+        self._told = now
+        far = f": {done} of {total}" if total > 1 else ""
+        click.echo(f"{time_told(True, now - self._began, None)}: {stage}{far}", err=True)
 
     def _finish(self) -> None:
         if self._progress is not None and self._task is not None:

@@ -84,6 +84,8 @@ class Cells:
     def open(cls, directory: str | Path, job: dict[str, Any]) -> Cells:
         """Return the cells of a job, having checked that what there is belongs to it."""
         place = Path(directory)
+        if place.exists() and not place.is_dir():
+            raise InputError(f"{place}: this is no directory; every finished method and seed is a file in one")
         told = json.dumps(job, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         if (place / JOB).exists():
             begun = any((place / FOLDER).glob("*.json"))

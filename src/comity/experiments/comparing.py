@@ -22,8 +22,11 @@ from comity.files import write_text
 from comity.learn import agree_on
 from comity.metrics import METRICS
 from comity.study import Study
+from comity.writing import count, join
 
 TABLE, TABLE_JSON = "table.md", "table.json"
+_FEW = 50  # rows to test with: the standard error of an accuracy on these is up to 7 points
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +69,12 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What came of a comparison: the cells, and a line for each method."""
+    """What came of a comparison: the cells, and a line for each method; `tests` are clients' rows to test with."""
 
     metric: str
     cells: tuple[Cell, ...]
     lines: tuple[Line, ...]
+    tests: dict[str, int] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -89,7 +93,21 @@ class Compared:
             "way; so it tells what others bring, and not how models are trained."
         )
         told = [columns, ours] if any(line.method in OURS for line in self.lines) else [columns]
-        return [*told, *coalitions_told(self.cells)]
+        return [*told, *self._caution(), *coalitions_told(self.cells)]
+
+    def _caution(self) -> list[str]:
+        """Return which clients are tested with so few rows that chance may tell more than methods do."""
+        few = sorted((rows, client) for client, rows in self.tests.items() if rows < _FEW)
+        if not few:
+            return []
+        named = [f"{client} ({rows})" for rows, client in few[:_NAMED]]
+        others = [count(len(few) - _NAMED, "other")] if len(few) > _NAMED else []
+        told = f"Few rows to test with, of each seed: {join([*named, *others])}. "
+        return [
+            told
+            + "The less there are, the more of a client's value, and of who is the worst, is chance: compare means, "
+            "and take more seeds."
+        ]
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with what is to be known about it."""
@@ -117,7 +135,8 @@ def compare(
     job = comparison.job(members, study)
     job.run(cells, tell or (lambda stage, done, of: None))
     filled = cells.every(EVERY)  # also what earlier calls asked for
-    compared = Compared(metric, filled, summarise(filled, metric))
+    tests = {client.name: len(client.rows) // comparison.parts for client in members}
+    compared = Compared(metric, filled, summarise(filled, metric), tests)
     write_text(Path(out) / TABLE, compared.to_markdown())
     write_text(Path(out) / TABLE_JSON, compared.to_json())
     return compared

@@ -68,8 +68,9 @@ class Job:
                         "another directory"
                     )
                 if kept is None:
-                    tell(f"{method}, seed {seed}", number, len(self.seeds))
-                    cells.save(self._filled(task, method, seed, cells, tell))
+                    hear = _with_seed(tell, seed)
+                    hear(method, number, len(self.seeds))
+                    cells.save(self._filled(task, method, seed, cells, hear))
 
     def _filled(self, task: Task, method: str, seed: int, cells: Cells, tell: Tell) -> Cell:
         first = cells.load(method, self.seeds[0])
@@ -79,3 +80,8 @@ class Job:
         return Cell(
             method, seed, outcome.values, outcome.alone, seconds, task.rows, outcome.settings, outcome.story
         )  # fmt: skip
+
+
+def _with_seed(tell: Tell, seed: int) -> Tell:
+    """Return what tells of stages with the seed before their names."""
+    return lambda stage, done, of: tell(f"seed {seed}, {stage}", done, of)

@@ -1,0 +1,46 @@
+"""How far a job is, where standard error is no terminal."""
+
+import pytest
+
+from comity.cli.progress import Stages
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_log_has_a_line_every_half_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    """If every stage were told, logs would be full of them; if none, nobody would know whether a job is at work."""
+    clock = Clock()
+    with Stages(clock) as stages:
+        for second in range(0, 100, 5):
+            clock.now = 1000.0 + second
+            stages("seed 0, fedavg (loss 1.2)", second, 400)
+        stages("reading", 0, 1)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        "30 s: seed 0, fedavg (loss 1.2): 30 of 400",
+        "1:00 min: seed 0, fedavg (loss 1.2): 60 of 400",
+        "1:30 min: seed 0, fedavg (loss 1.2): 90 of 400",
+    ]
+
+
+def test_a_stage_of_one_step_is_told_without_a_count(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Stages(clock) as stages:
+        clock.now += 45
+        stages("reading", 0, 1)
+    assert capsys.readouterr().err == "45 s: reading\n"
+
+
+def test_short_jobs_leave_nothing_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stages() as stages:
+        stages("searching", 0, 10)
+    assert capsys.readouterr().err == ""
