@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from comity.descent import Floored, Leaning, Points, descend
+from comity.errors import InputError
 from comity.simplex import Booleans, Floats
 from comity.trials import Bounds, Integers, Trials
 
@@ -94,6 +95,15 @@ class ClipRule:
     threshold: float = 0.1
     steps: int = 0
     rate: float = 0.01
+
+    def check(self, clients: int) -> None:
+        """Check that with so many clients one can be above the threshold while all others are at the floor."""
+        highest = 1 - self.floor * (clients - 1)
+        if not self.steps and clients > 1 and highest <= self.threshold:
+            raise InputError(
+                f"with {clients} clients and no weight below {self.floor:g}, none can be above {self.threshold:g}: the "
+                "paper's rule (clip) has nothing to choose; take the rule 'smallest', or fewer clients"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +296,7 @@ class Search:
 
     def _as_the_paper(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
         """Choose as the paper does: see `ClipRule`."""
+        rule.check(int(face.sum(axis=1).max()))
         alone = self.with_best_penalty(trials, _alone(trials, face))
         take_exact(trials, alone, _alone(trials, face) > 0)
         start = self.with_best_penalty(trials, _pooled(face))

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from comity.collaborators import Candidates, ClipRule, Search, _leaning
 from comity.descent import Leaning, Points, descend
+from comity.errors import ComityError
 from comity.fronts import QuadraticFront
 from federations import Planted, two_groups
 
@@ -197,6 +198,18 @@ def test_who_is_alone_loses_no_more_than_is_known_exactly(rule: ClipRule | None)
     exact = told * [0.1, 0.5, 0.9, 1.1, 2.0]
     choices = search.collaborators(trials_of(replace(front, alone_losses=exact)), everybody(front))
     np.testing.assert_allclose(choices.alone.losses, np.minimum(exact, told))
+
+
+def test_the_papers_rule_is_refused_where_nobody_could_be_above_its_threshold() -> None:
+    """With a floor of 0.05 and 19 clients, one has at most 0.1: all would be alone, whatever their rows say."""
+    ClipRule().check(18)
+    ClipRule(steps=200).check(100)  # a walk is scaled, and may leave the floor
+    ClipRule(floor=0.9, threshold=0.95).check(1)
+    with pytest.raises(ComityError, match=r"with 19 clients and no weight below 0\.05, none can be above 0\.1"):
+        ClipRule().check(19)
+    front = planted(1).front()
+    with pytest.raises(ComityError, match="with 5 clients"):
+        Search(clip_rule=ClipRule(floor=0.23)).collaborators(trials_of(front), everybody(front))
 
 
 def test_who_does_better_alone_than_the_expansion_says_stays_alone() -> None:
