@@ -22,12 +22,15 @@ from comity.learn import agree_on
 from comity.questions import FitAlone
 from comity.study import Study
 
-BY_FOLDS = "-folds"
+BY_FOLDS, ANY_GAIN = "-folds", "-any"
 
 
 @dataclass(frozen=True, eq=False)
 class AdultTask:
-    """The two clients; exact models have one penalty for all, or, where a method's name ends so, each its own."""
+    """The two clients; exact models have one penalty for all, or, where a method's name ends so, each its own.
+
+    Then a gain within its error is none; or, where the name says so, any gain counts, as in the paper.
+    """
 
     own: TableTask
 
@@ -43,15 +46,22 @@ class AdultTask:
         return replace(self.own, study=replace(self.own.study, penalty=penalty))
 
     @cached_property
+    def any_gain(self) -> TableTask:
+        """The task in which clients want whoever makes their folds' loss smallest, if that may be chance or not."""
+        return replace(self.own, study=replace(self.own.study, confidence=0.0))
+
+    @cached_property
     def _chosen(self) -> tuple[float, float]:
         """The penalty for all, and how many seconds it took to choose it."""
         began = time.perf_counter()
         return penalty_of_largest(self.own.clients, self.own.study), time.perf_counter() - began
 
     def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
-        """Run a method, with penalties by folds if its name ends so."""
+        """Run a method, with penalties by folds if its name ends so, and any gain a reason if it says that."""
         if method.endswith(BY_FOLDS):
             return self.own.run(method.removesuffix(BY_FOLDS), before, tell)
+        if method.endswith(ANY_GAIN):
+            return self.any_gain.run(method.removesuffix(ANY_GAIN), before, tell)
         if method not in OURS:
             return self.own.run(method, before, tell)
         found, (penalty, seconds) = self.common.run(method, before, tell), self._chosen

@@ -47,7 +47,7 @@ class Experiment:
         """Return one of the experiments; a quick one has fewer seeds and shorter trainings.
 
         >>> Experiment.load("adult").methods
-        ('afl', 'q-ffl', 'local', 'alone', 'spo', 'ce', 'alone-folds', 'spo-folds', 'ce-folds')
+        ('afl', 'q-ffl', 'local', 'alone', 'spo', 'ce', 'alone-folds', 'spo-folds', 'ce-folds', 'spo-any', 'ce-any')
         """
         if name not in EXPERIMENTS:
             raise InputError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")

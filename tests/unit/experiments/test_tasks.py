@@ -79,7 +79,7 @@ def test_adult_trains_with_the_one_file_and_tests_with_the_other(people: Path) -
     """If they were swapped, or rows tested that trained, accuracies would not be comparable with anybody's."""
     made = task("adult", people)
     sizes = {"non-PhD": (30, 12), "PhD": (12, 5)}
-    for each in (made.own, made.common):
+    for each in (made.own, made.common, made.any_gain):
         assert {client.name: (len(client.rows), len(client.test)) for client in each.clients} == sizes
         for client in each.clients:
             assert set(client.rows["occupation"]) == {"Sales"}
@@ -91,16 +91,16 @@ def test_adult_trains_with_the_one_file_and_tests_with_the_other(people: Path) -
 
 
 def test_adult_has_penalties_by_folds_where_the_name_says_so(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise both lines of the table would be of one penalty."""
-    ran: list[tuple[str, float | None]] = []
+    """Otherwise all lines of the table would be of one penalty, or of gains beyond chance only."""
+    ran: list[tuple[str, float | None, float]] = []
 
     def run(self: TableTask, method: str, before: dict, tell) -> Outcome:
-        ran.append((method, self.study.penalty))
+        ran.append((method, self.study.penalty, self.study.confidence))
         return Outcome({}, seconds=100.0)
 
     monkeypatch.setattr(TableTask, "run", run)
     made = task("adult", people)
-    methods = ("spo", "ce", "spo-folds", "ce-folds", "afl")
+    methods = ("spo", "ce", "spo-folds", "ce-folds", "spo-any", "afl")
     found = {method: made.run(method, {}, lambda stage, done, of: None) for method in methods}
     common = made.common.study.penalty
     assert common is not None
@@ -108,7 +108,9 @@ def test_adult_has_penalties_by_folds_where_the_name_says_so(people: Path, monke
         chose = method in ("spo", "ce")
         assert outcome.settings == ({"penalty": common} if chose else {})
         assert (outcome.seconds > 100) is chose, "what it takes to choose the penalty counts"
-    assert ran == [("spo", common), ("ce", common), ("spo", None), ("ce", None), ("afl", None)]
+    told = [("spo", common), ("ce", common), ("spo", None), ("ce", None), ("spo", None), ("afl", None)]
+    assert [each[:2] for each in ran] == told
+    assert [each[2] for each in ran] == [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
 
 
 def test_one_penalty_for_all_is_that_of_the_largest_client_by_rows_to_train_with() -> None:
