@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from comity.baselines import METHODS, Method, Session, Trained, refit, train
-from comity.errors import InputError, TrainingError
+from comity.errors import TrainingError
 from comity.experiments.running import Outcome, Tell
 from comity.questions import Evaluation
 
@@ -19,18 +19,12 @@ class BaselineRun:
 
     `settings` are those of single methods, by name; among them may be `rates` of its own, and `steps`: how many a
     client takes in a round, of which there are as many more or fewer then. The rate whose models lose least on rows
-    held out is taken, with the first seed; other seeds have the same. Where there are several, each is tried with a
-    part of the rounds, if `trial` is less than 1, and only the best is trained whole; if that fails, the next best.
+    held out is taken, with the first seed; other seeds have the same.
     """
 
     rates: tuple[float, ...]
     again: bool = True
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    trial: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.trial <= 1:
-            raise InputError(f"a trial takes {self.trial:g} of the rounds; it must be more than 0, and 1 at most")
 
     def run(self, name: str, session: Session, metric: str, before: dict[str, Any], tell: Tell) -> Outcome:
         """Run a method on a session, and return what clients have on their test rows; nothing, if it does not train."""
@@ -42,61 +36,38 @@ class BaselineRun:
             session = replace(session, budget=session.budget.in_steps_of(own.pop("steps")))
         method = replace(METHODS[name], **own)
         try:
-            tried = self._tried(name, method, session, rates, tell)
-            rate, judged = self._best(name, method, session, metric, tried or rates, tell)
+            rate, judged = self._best(name, method, session, metric, rates, tell)
         except TrainingError as error:
             nothing = dict.fromkeys(session.clients, math.nan)
             return Outcome(nothing, story={"failed": str(error)})
-        settings = {**asdict(method), "rate": rate, "gradients": session.budget.rounds * session.budget.steps}
-        if tried:
-            settings["trials"] = {f"{each:g}": lost for each, lost in tried.items()}
+        gradients = session.budget.rounds * session.budget.steps
         return Outcome(
             {client: float(each.values[0]) for client, each in judged.items()},
-            settings=settings,
+            settings={**asdict(method), "rate": rate, "gradients": gradients},
             story={"errors": {client: float(each.errors[0]) for client, each in judged.items()}},
         )
 
-    def _tried(
-        self, name: str, method: Method, session: Session, rates: Sequence[float], tell: Tell
-    ) -> dict[float, float]:
-        """Return what is lost on rows held out at each rate after a trial, the best first; nothing, if none is made."""
-        if self.trial == 1 or len(rates) < 2:
-            return {}
-        rounds = max(1, round(self.trial * session.budget.rounds))
-        short = replace(session, budget=replace(session.budget, rounds=rounds))
-        lost, failed = {}, None
-        for rate in rates:
-            try:
-                trained = _trained(f"{name}, a trial", method, short, rate, tell)
-            except TrainingError as error:
-                failed = error
-                continue
-            lost[rate] = _overall(method, short, trained)
-        if failed is not None and not lost:
-            raise failed
-        return dict(sorted(lost.items(), key=lambda each: each[1]))
-
     def _best(
-        self, name: str, method: Method, session: Session, metric: str, rates: Iterable[float], tell: Tell
+        self, name: str, method: Method, session: Session, metric: str, rates: Sequence[float], tell: Tell
     ) -> tuple[float, dict[str, Evaluation]]:
-        """Return the rate that is best on rows held out, and how well its models do; where none trains, it fails.
-
-        After trials, it is the first that trains.
-        """
+        """Return the rate that is best on rows held out, and how well its models do; where none trains, it fails."""
         found: tuple[float, float, Trained, dict[str, Evaluation]] | None = None
         failed: TrainingError | None = None
         for rate in rates:
+            budget = replace(session.budget, rate=rate)
+
+            def hear(done: int, of: int, loss: float, rate: float = rate) -> None:
+                tell(f"{name} at the rate {rate:g} (loss {loss:.3g})", done, of)
+
             try:
-                trained = _trained(name, method, session, rate, tell)
+                trained = train(method, replace(session, budget=budget), hear)
             except TrainingError as error:
                 failed = error
                 continue
-            lost = _overall(method, session, trained)
+            lost = method.overall(session, trained.held) if method.one_for_all else float(trained.held.mean())
             if found is None or lost < found[0]:
                 # Judged at once: what is personal to clients is that of the last training.
                 found = lost, rate, trained, trained.session.judge(trained.models, metric)
-            if self.trial < 1:
-                break
         if found is None:
             assert failed is not None
             raise failed
@@ -105,17 +76,3 @@ class BaselineRun:
             trained = refit(method, trained)
             judged = trained.session.judge(trained.models, metric)
         return rate, judged
-
-
-def _trained(name: str, method: Method, session: Session, rate: float, tell: Tell) -> Trained:
-    """Return what a method trains at a rate."""
-
-    def hear(done: int, of: int, loss: float) -> None:
-        tell(f"{name} at the rate {rate:g} (loss {loss:.3g})", done, of)
-
-    return train(method, replace(session, budget=replace(session.budget, rate=rate)), hear)
-
-
-def _overall(method: Method, session: Session, trained: Trained) -> float:
-    """Return what models lose on rows held out: as the method has it for one model, or the mean over clients."""
-    return method.overall(session, trained.held) if method.one_for_all else float(trained.held.mean())

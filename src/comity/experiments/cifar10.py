@@ -87,6 +87,6 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Mod
         training=training,
         batch=settings["batch"],
         budget=Budget(settings["rounds"], settings["steps"], checks=settings["checks"]),
-        baselines=BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"], settings["trial"]),
+        baselines=BaselineRun(tuple(settings["rates"]), settings["again"], settings["methods"]),
         rows=digest.hexdigest(),
     )

@@ -5,10 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from comity.baselines import METHODS, Budget, Method, Session, Trained, refit, train
-from comity.baselines.method import Tell
-from comity.errors import InputError, TrainingError
-from comity.experiments import baseline_run
+from comity.baselines import METHODS, Budget, Session, refit, train
 from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.running import Outcome
 from tasks import linear, of_tables
@@ -23,10 +20,8 @@ def misleading() -> Session:
     return of_tables(linear(TRUTHS, [30, 36, 42]), linear(-TRUTHS, [20] * 3, seed=1), BUDGET)
 
 
-def run(
-    name: str, session: Session, rates: tuple[float, ...], again: bool = False, trial: float = 1.0, **before: float
-) -> Outcome:
-    return BaselineRun(rates, again, trial=trial).run(name, session, "rmse", before, lambda stage, done, of: None)
+def run(name: str, session: Session, rates: tuple[float, ...], again: bool = False, **before: float) -> Outcome:
+    return BaselineRun(rates, again).run(name, session, "rmse", before, lambda stage, done, of: None)
 
 
 @pytest.mark.parametrize("name", ["local", "fedavg", "afl"])
@@ -59,51 +54,3 @@ def test_what_the_first_seed_chose_other_seeds_have() -> None:
     found = run("local", session, (SLOW, BETTER), rate=SLOW)
     assert found.settings["rate"] == SLOW
     assert found.values == run("local", session, (SLOW,)).values
-
-
-@pytest.mark.parametrize("name", ["local", "fedavg", "fedper"])
-def test_after_short_trials_only_the_best_rate_is_trained_whole(name: str) -> None:
-    """If a trial's models were told, or a trial went on for all rounds, values or losses would be others."""
-    session = misleading()
-    found = run(name, session, (SLOW, BETTER), trial=0.5)
-    assert found.settings["rate"] == BETTER
-    assert found.values == run(name, session, (BETTER,)).values
-    half = replace(session, budget=replace(BUDGET, rounds=BUDGET.rounds // 2))
-    held = train(METHODS[name], replace(half, budget=replace(half.budget, rate=SLOW))).held
-    weights = session.shares if METHODS[name].one_for_all else np.full(3, 1 / 3)
-    assert list(found.settings["trials"]) == [f"{BETTER:g}", f"{SLOW:g}"], "the best is told first"
-    assert found.settings["trials"][f"{SLOW:g}"] == pytest.approx(weights @ held)
-
-
-def test_trials_are_for_several_rates_and_the_first_seed() -> None:
-    session = misleading()
-    assert "trials" not in run("local", session, (BETTER,), trial=0.5).settings
-    later = run("local", session, (SLOW, BETTER), trial=0.5, rate=SLOW)
-    assert later.settings["rate"] == SLOW
-    assert "trials" not in later.settings
-
-
-def test_a_rate_that_fails_in_its_trial_or_afterwards_makes_room_for_the_next_best(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    session = misleading()
-    assert run("local", session, (1e30, SLOW), trial=0.5).settings["rate"] == SLOW
-    nothing = run("local", session, (1e30, 1e31), trial=0.5)
-    assert np.isnan(list(nothing.values.values())).all()
-    assert "not a number" in nothing.story["failed"]
-
-    def fails_in_the_end(method: Method, here: Session, tell: Tell | None = None) -> Trained:
-        if here.budget.rate == BETTER and here.budget.rounds == BUDGET.rounds:
-            raise TrainingError("the loss is not a number")
-        return train(method, here, tell)
-
-    monkeypatch.setattr(baseline_run, "train", fails_in_the_end)
-    found = run("local", session, (SLOW, BETTER), trial=0.5)
-    assert found.settings["rate"] == SLOW
-    assert found.values == run("local", session, (SLOW,)).values
-
-
-@pytest.mark.parametrize("trial", [0.0, -0.5, 1.5, float("nan")])
-def test_a_trial_is_a_part_of_the_rounds(trial: float) -> None:
-    with pytest.raises(InputError, match="of the rounds"):
-        BaselineRun((BETTER,), trial=trial)
