@@ -12,8 +12,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-versi
 # Tests start many processes: what one of them has compiled is there for the others.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Two goals at once would install into one environment at once; checks run beside each other in a make of their own.
-ifeq ($(MAKELEVEL),0)
+# Two goals at once would install into one environment at once; only checks run beside each other, in a make of their own.
+ifndef BESIDE
 .NOTPARALLEL:
 endif
 
@@ -56,7 +56,7 @@ test: checks tests
 
 # Each of them has one thread, and types take as long as all others.
 checks: $(VENV)/.dev
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types site lint contracts compiled
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target BESIDE=1 types site lint contracts compiled
 
 lint: $(VENV)/.dev
 	@echo "==> lint (ruff)"

@@ -137,6 +137,11 @@ class Search:
         told["clip_rule"] = None if told["clip_rule"] is None else ClipRule(**told["clip_rule"])
         return cls(**told)
 
+    def check(self, clients: int) -> None:
+        """Check that so many clients can be searched for this way."""
+        if self.clip_rule is not None:
+            self.clip_rule.check(clients)
+
     def bounds(self, trials: Trials) -> Bounds:
         """Return between which logarithms penalties are looked for."""
         return trials.bounds if self.penalty is None else (float(np.log(self.penalty)),) * 2
@@ -296,7 +301,6 @@ class Search:
 
     def _as_the_paper(self, trials: Trials, face: Booleans, rule: ClipRule) -> Choices:
         """Choose as the paper does: see `ClipRule`."""
-        rule.check(int(face.sum(axis=1).max()))
         alone = self.with_best_penalty(trials, _alone(trials, face))
         take_exact(trials, alone, _alone(trials, face) > 0)
         start = self.with_best_penalty(trials, _pooled(face))

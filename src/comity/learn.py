@@ -67,11 +67,12 @@ class Learned:
 def learn(federation: Federation, study: Study, tell: Tell | None = None) -> Learned:
     """Learn who should train with whom, and with what models."""
     say = tell or (lambda stage, done, of: None)
+    clients, search = federation.clients, study.search()
+    search.check(len(clients))
     say("asking for the columns", 0, 1)
     described = describe_all(federation, study)
     rows, agreement, metric = agree_by(described, study)
-    schema, clients = agreement.schema, federation.clients
-    split, search = study.split(len(clients)), study.search()
+    schema, split = agreement.schema, study.split(len(clients))
     _check_rows(rows, split)
     fitting = Regression if schema.target.task == "regression" else Classes
     penalties = OWN_PENALTIES if study.penalty is None else np.array([study.penalty])

@@ -95,7 +95,8 @@ def learn_networks(
 ) -> Learned:
     """Learn who should train with whom, with networks; a checkpoint keeps the training, and goes on with it."""
     say = tell or (lambda stage, done, of: None)
-    clients, recipe = federation.clients, setup.recipe
+    clients, recipe, search = federation.clients, setup.recipe, _search(study)
+    search.check(len(clients))  # not after hours of training
     told = recipe.to_json()
     with threadpool_limits(1):
         trained = train(Trainer(federation, recipe, setup.training, len(setup.base)), setup, say, checkpoint)
@@ -110,7 +111,7 @@ def learn_networks(
             parameters=trained.parameters,
             counts=counts,
             alone=np.array([alone[client].loss[0] for client in clients]),
-            search=_search(study),
+            search=search,
         )
         say("finding collaborators", 0, 1)
         decision = decide(searching, clients)

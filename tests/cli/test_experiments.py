@@ -38,7 +38,7 @@ def test_all_methods_on_a_table(comity: Run, tmp_path: Path) -> None:
     for text in (" ".join(done.stdout.split()), written):
         assert f"Coalitions, ce: {together} ({story['verdict']}), with seed 0." in text
         assert "auc on rows to test with (more is better)" in text
-        assert "Few rows to test with, of each seed: " in text
+        assert "Few rows to test with, with each seed about: " in text
 
 
 def test_a_directory_of_files_and_the_same_again(comity: Run, tmp_path: Path) -> None:

@@ -82,6 +82,15 @@ def test_a_checkpoint_that_is_none(comity: Run, tmp_path: Path) -> None:
     assert "this is no training that was kept" in done.stderr
 
 
+def test_a_rule_that_cannot_choose_is_refused_before_anything_is_trained(comity: Run, tmp_path: Path) -> None:
+    table = pd.concat([numbers(rows=24).assign(site=f"s{place}") for place in range(19)])
+    table.to_csv(tmp_path / "table.csv", index=False)
+    done = comity(*SOLVE, "--target", "effect", "--rule", "clip", "--steps", "100000000", "--out", "run")
+    assert done.returncode == 2
+    assert "with 19 clients" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -64,7 +64,10 @@ class Stages:
             return
         self._told = now
         far = f": {done} of {total}" if total > 1 else ""
-        click.echo(f"{time_told(True, now - self._began, None)}: {stage}{far}", err=True)
+        try:
+            click.echo(f"{time_told(True, now - self._began, None)}: {stage}{far}", err=True)
+        except OSError:  # whoever read it has gone, or the disk is full: that is no reason to end the work
+            self._began = None
 
     def _finish(self) -> None:
         if self._progress is not None and self._task is not None:

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from comity.baselines import Budget
 from comity.client import Client
@@ -56,15 +55,15 @@ class AdultTask:
         began = time.perf_counter()
         return penalty_of_largest(self.own.clients, self.own.study), time.perf_counter() - began
 
-    def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
+    def run(self, method: str, tell: Tell) -> Outcome:
         """Run a method, with penalties by folds if its name ends so, and any gain a reason if it says that."""
         if method.endswith(BY_FOLDS):
-            return self.own.run(method.removesuffix(BY_FOLDS), before, tell)
+            return self.own.run(method.removesuffix(BY_FOLDS), tell)
         if method.endswith(ANY_GAIN):
-            return self.any_gain.run(method.removesuffix(ANY_GAIN), before, tell)
+            return self.any_gain.run(method.removesuffix(ANY_GAIN), tell)
         if method not in OURS:
-            return self.own.run(method, before, tell)
-        found, (penalty, seconds) = self.common.run(method, before, tell), self._chosen
+            return self.own.run(method, tell)
+        found, (penalty, seconds) = self.common.run(method, tell), self._chosen
         return replace(found, settings={**found.settings, "penalty": penalty}, seconds=(found.seconds or 0.0) + seconds)
 
 

@@ -19,24 +19,22 @@ class BaselineRun:
 
     `settings` are those of single methods, by name; among them may be `rates` of its own, and `steps`: how many a
     client takes in a round, of which there are as many more or fewer then. The rate whose models lose least on rows
-    held out is taken, with the first seed; other seeds have the same.
+    held out is taken. If they do not train again at that rate, they are told as they were trained first.
     """
 
     rates: tuple[float, ...]
     again: bool = True
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def run(self, name: str, session: Session, metric: str, before: dict[str, Any], tell: Tell) -> Outcome:
+    def run(self, name: str, session: Session, metric: str, tell: Tell) -> Outcome:
         """Run a method on a session, and return what clients have on their test rows; nothing, if it does not train."""
         own = dict(self.settings.get(name, {}))
         rates = own.pop("rates", self.rates)
-        if "rate" in before:
-            rates = (before["rate"],)
         if "steps" in own:
             session = replace(session, budget=session.budget.in_steps_of(own.pop("steps")))
         method = replace(METHODS[name], **own)
         try:
-            rate, judged = self._best(name, method, session, metric, rates, tell)
+            rate, judged, told = self._best(name, method, session, metric, rates, tell)
         except TrainingError as error:
             nothing = dict.fromkeys(session.clients, math.nan)
             return Outcome(nothing, story={"failed": str(error)})
@@ -44,13 +42,16 @@ class BaselineRun:
         return Outcome(
             {client: float(each.values[0]) for client, each in judged.items()},
             settings={**asdict(method), "rate": rate, "gradients": gradients},
-            story={"errors": {client: float(each.errors[0]) for client, each in judged.items()}},
+            story={"errors": {client: float(each.errors[0]) for client, each in judged.items()}, **told},
         )
 
     def _best(
         self, name: str, method: Method, session: Session, metric: str, rates: Sequence[float], tell: Tell
-    ) -> tuple[float, dict[str, Evaluation]]:
-        """Return the rate that is best on rows held out, and how well its models do; where none trains, it fails."""
+    ) -> tuple[float, dict[str, Evaluation], dict[str, str]]:
+        """Return the rate that is best on rows held out, how well its models do, and what else is to be told.
+
+        Where no rate trains, it fails.
+        """
         found: tuple[float, float, Trained, dict[str, Evaluation]] | None = None
         failed: TrainingError | None = None
         for rate in rates:
@@ -72,7 +73,10 @@ class BaselineRun:
             assert failed is not None
             raise failed
         _, rate, trained, judged = found
-        if self.again:
+        if not self.again:
+            return rate, judged, {}
+        try:
             trained = refit(method, trained)
-            judged = trained.session.judge(trained.models, metric)
-        return rate, judged
+        except TrainingError as error:
+            return rate, judged, {"not trained again": str(error)}
+        return rate, trained.session.judge(trained.models, metric), {}

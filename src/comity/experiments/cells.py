@@ -33,6 +33,11 @@ class Cell:
     settings: dict[str, Any] = field(default_factory=dict)
     story: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def trained(self) -> bool:
+        """Whether some client has a value."""
+        return any(not math.isnan(value) for value in self.values.values())
+
     def to_json(self) -> str:
         """Return the cell as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from math import isnan
 from pathlib import Path
 
 from comity import __version__
@@ -66,6 +67,11 @@ class Comparison:
 
         return Job(ordered, tuple(range(study.seed, study.seed + self.seeds)), draw)
 
+    def tests(self, clients: tuple[Client, ...], study: Study) -> dict[str, int]:
+        """Return how many rows each client has to test with; with every seed, about as many."""
+        divided = divide(clients, study.target, self.parts, study.seed)
+        return {client.name: 0 if client.test is None else len(client.test) for client in divided}
+
 
 @dataclass(frozen=True, eq=False)
 class Compared:
@@ -93,21 +99,28 @@ class Compared:
             "way; so it tells what others bring, and not how models are trained."
         )
         told = [columns, ours] if any(line.method in OURS for line in self.lines) else [columns]
-        return [*told, *self._caution(), *coalitions_told(self.cells)]
+        return [*told, *self._missing(), *self._caution(), *coalitions_told(self.cells)]
+
+    def _missing(self) -> list[str]:
+        """Return which clients have no value with some seed, although the method trained."""
+        every = (cell.values for cell in self.cells if cell.trained)
+        without = sorted({client for values in every for client, value in values.items() if isnan(value)})
+        told = (
+            f"No {self.metric} with some seeds or all, and left out of the table with these: {join(without)}. Too few "
+            "classes or values are among the rows to test with."
+        )
+        return [told] if without else []
 
     def _caution(self) -> list[str]:
         """Return which clients are tested with so few rows that chance may tell more than methods do."""
         few = sorted((rows, client) for client, rows in self.tests.items() if rows < _FEW)
-        if not few:
-            return []
         named = [f"{client} ({rows})" for rows, client in few[:_NAMED]]
         others = [count(len(few) - _NAMED, "other")] if len(few) > _NAMED else []
-        told = f"Few rows to test with, of each seed: {join([*named, *others])}. "
-        return [
-            told
-            + "The less there are, the more of a client's value, and of who is the worst, is chance: compare means, "
-            "and take more seeds."
-        ]
+        told = (
+            f"Few rows to test with, with each seed about: {join([*named, *others])}. The less there are, the more of "
+            "a client's value, and of who is the worst, is chance: compare means, and take more seeds."
+        )
+        return [told] if few else []
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with what is to be known about it."""
@@ -116,7 +129,12 @@ class Compared:
 
     def to_json(self) -> str:
         """Return the table and the cells as JSON."""
-        told = {"metric": self.metric, "table": to_dict(self.lines), "cells": [cell.to_dict() for cell in self.cells]}
+        told = {
+            "metric": self.metric,
+            "table": to_dict(self.lines),
+            "remarks": self.remarks(),
+            "cells": [cell.to_dict() for cell in self.cells],
+        }
         return json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
@@ -135,8 +153,7 @@ def compare(
     job = comparison.job(members, study)
     job.run(cells, tell or (lambda stage, done, of: None))
     filled = cells.every(EVERY)  # also what earlier calls asked for
-    tests = {client.name: len(client.rows) // comparison.parts for client in members}
-    compared = Compared(metric, filled, summarise(filled, metric), tests)
+    compared = Compared(metric, filled, summarise(filled, metric), comparison.tests(members, study))
     write_text(Path(out) / TABLE, compared.to_markdown())
     write_text(Path(out) / TABLE_JSON, compared.to_json())
     return compared

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from torch import nn
 
@@ -40,10 +39,10 @@ class ModuleTask:
     rows: str
     _kept: list[Ours] = field(default_factory=list, init=False, repr=False)
 
-    def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
+    def run(self, method: str, tell: Tell) -> Outcome:
         """Run a method."""
         if method not in OURS:
-            return self.baselines.run(method, self._session, self._setup.metric, before, tell)
+            return self.baselines.run(method, self._session, self._setup.metric, tell)
         if not self._kept:
             self._kept.append(Ours.timed(lambda: self._learned(tell)))
         return outcome_of(self._kept[0], OURS[method], self.study.fine_tune)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,7 @@ from comity.experiments.experiment import Experiment
 from comity.experiments.running import Job, Task, Tell, defaults
 from comity.experiments.summary import Line, coalitions_told, gain_interval, listed, summarise, to_dict, to_markdown
 from comity.files import write_text
+from comity.writing import plain
 
 Draw = Callable[[Experiment, str | Path | None, int], Task]
 TASKS: dict[str, Draw] = {
@@ -68,7 +70,7 @@ class Reproduced:
             [
                 experiment.label(line.method),
                 *(text for column in self.columns for text in self._beside(line, column)[: self._known(column)]),
-                *(f"{experiment.scale * mean:.{experiment.decimals}f}" for mean in self._in_common(line)),
+                *(_text(experiment.scale * mean, experiment.decimals) for mean in self._in_common(line)),
                 line.told_seeds,
                 f"{line.seconds:.0f} s",
             ]
@@ -102,12 +104,13 @@ class Reproduced:
         experiment = self.experiment
         places, scale = experiment.decimals, experiment.scale
         mean, spread = (line.mean, line.spread) if column == "mean" else (line.clients[column], line.spreads[column])
-        ours = f"{scale * mean:.{places}f}" + (f" ± {scale * spread:.{places}f}" if line.trained > 1 else "")
+        known = line.trained > 1 and not math.isnan(mean)
+        ours = _text(scale * mean, places) + (f" ± {scale * spread:.{places}f}" if known else "")
         paper = experiment.paper.get(line.method, {}).get(column)
         if paper is None:
             return [ours, "–", "–"]
         told = f"{paper[0]:.{places}f}" + (f" ± {paper[1]:.{places}f}" if len(paper) > 1 else "")
-        return [ours, told, f"{round(scale * mean - paper[0], places) + 0.0:+.{places}f}"]
+        return [ours, told, _text(scale * mean - paper[0], places, "+")]
 
     @classmethod
     def from_json(cls, text: str) -> Reproduced:
@@ -162,17 +165,23 @@ class Reproduced:
             if not base or [cell.seed for cell in each] != [cell.seed for cell in base]:
                 continue
             names = f"{experiment.label(method)} over {experiment.label(other)}"
-            if len(base) < _FEWEST_SEEDS:
+            trained = sum(one.trained and two.trained for one, two in zip(each, base, strict=True))
+            if trained < _FEWEST_SEEDS:
                 told.append(f"{names}: with fewer than {_FEWEST_SEEDS} seeds, nothing can be said of chance.")
                 continue
             low, high = gain_interval(each, base, experiment.settings["parts"], len(experiment.compared))
             sure = "beyond chance" if low > 0 or high < 0 else "so it may be chance"
-            low, high = (experiment.scale * bound for bound in (low, high))
+            least, most = (plain(experiment.scale * bound, experiment.decimals, "+") for bound in (low, high))
+            of_seeds = "" if trained == len(base) else f" and {trained} of {len(base)} seeds"
             told.append(
-                f"{names}, on average over clients: {low:+.{experiment.decimals}f} to {high:+.{experiment.decimals}f}, "
-                f"{sure} (an interval of 95 % for all {len(experiment.compared)} of these together, by Bonferroni)."
+                f"{names}, on average over clients{of_seeds}: {least} to {most}, {sure} (an interval of 95 % for all "
+                f"{len(experiment.compared)} of these together, by Bonferroni)."
             )
         return told
+
+
+def _text(value: float, places: int, sign: str = "") -> str:
+    return "–" if math.isnan(value) else plain(value, places, sign)
 
 
 def reproduce(

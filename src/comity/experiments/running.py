@@ -41,13 +41,13 @@ class Task(Protocol):
     def rows(self) -> str:
         """A digest of whose rows train and test."""
 
-    def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
-        """Run a method; `before` are the settings that were chosen with the first seed, if this is not the first."""
+    def run(self, method: str, tell: Tell) -> Outcome:
+        """Run a method."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Methods and seeds, the first of which is where settings are chosen; `draw` makes the task of a seed."""
+    """Methods and seeds; `draw` makes the task of a seed."""
 
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -70,16 +70,15 @@ class Job:
                 if kept is None:
                     hear = _with_seed(tell, seed)
                     hear(method, number, len(self.seeds))
-                    cells.save(self._filled(task, method, seed, cells, hear))
+                    cells.save(_filled(task, method, seed, hear))
 
-    def _filled(self, task: Task, method: str, seed: int, cells: Cells, tell: Tell) -> Cell:
-        first = cells.load(method, self.seeds[0])
-        began = time.perf_counter()
-        outcome = task.run(method, first.settings if first else {}, tell)
-        seconds = time.perf_counter() - began if outcome.seconds is None else outcome.seconds
-        return Cell(
-            method, seed, outcome.values, outcome.alone, seconds, task.rows, outcome.settings, outcome.story
-        )  # fmt: skip
+
+def _filled(task: Task, method: str, seed: int, tell: Tell) -> Cell:
+    """Return the cell of a method that is run now."""
+    began = time.perf_counter()
+    outcome = task.run(method, tell)
+    seconds = time.perf_counter() - began if outcome.seconds is None else outcome.seconds
+    return Cell(method, seed, outcome.values, outcome.alone, seconds, task.rows, outcome.settings, outcome.story)
 
 
 def _with_seed(tell: Tell, seed: int) -> Tell:

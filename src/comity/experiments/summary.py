@@ -97,7 +97,8 @@ def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int, compa
     With several `comparisons` it is as much wider as it takes for all of them to hold together (Bonferroni).
 
     Seeds test on one part in `parts` of the rows, and train on the others, which overlap: the variance of the mean of J
-    gains is 1/J + 1/(parts - 1) times theirs (Nadeau and Bengio 2003).
+    gains is 1/J + 1/(parts - 1) times theirs (Nadeau and Bengio 2003). Seeds with which one of both did not train do
+    not count.
 
     >>> cells = [Cell("a", seed, {"x": 0.6 + seed / 100}, {}, 0.0, "") for seed in range(5)]
     >>> base = [Cell("b", seed, {"x": 0.5}, {}, 0.0, "") for seed in range(5)]
@@ -108,6 +109,7 @@ def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int, compa
     """
     gains = np.array([_mean(np.array([one.values[c] - other.values[c] for c in one.values]))
                       for one, other in zip(cells, base, strict=True)])  # fmt: skip
+    gains = gains[np.isfinite(gains)]
     if gains.size < 2:
         return -np.inf, np.inf
     error = np.sqrt(gains.var(ddof=1) * (1 / gains.size + 1 / (parts - 1)))

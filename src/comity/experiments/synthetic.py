@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -54,29 +55,32 @@ class SyntheticTask:
         """A digest of all rows."""
         return digest([client for drawn in self.sides.values() for client in members(drawn)])
 
-    def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
+    def run(self, method: str, tell: Tell) -> Outcome:
         """Run a method on both sides."""
         values: dict[str, float] = {}
         alone: dict[str, float] = {}
         story: dict[str, Any] = {}
+        seconds = 0.0
         for side, drawn in self.sides.items():
             tell(f"{method}, {side}", 0, 1)
+            began = time.perf_counter()
             found = WAYS[method](self, drawn) if method in WAYS else self._by_us(side, method, tell)
+            seconds += time.perf_counter() - began if found.seconds is None else found.seconds
             values |= {f"{side} {client}": error for client, error in found.values.items()}
             alone |= {f"{side} {client}": error for client, error in found.alone.items()}
             story |= {f"{side} {key}": each for key, each in found.story.items()}
-        return Outcome(values, alone, story=story)
+        return Outcome(values, alone, story=story, seconds=seconds)
 
     def _by_us(self, side: str, method: str, tell: Tell) -> Outcome:
         if side not in self._ours:
             study = Study(TARGET, metric="rmse", seed=self.seed)
             self._ours[side] = TableTask(members(self.sides[side]), study, Budget(), BaselineRun((0.1,)))
-        found = self._ours[side].run(method, {}, tell)
+        found = self._ours[side].run(method, tell)
         noise = self.sides[side].noise
         values, alone = (
             {client: value**2 + noise**2 for client, value in each.items()} for each in (found.values, found.alone)
         )
-        return Outcome(values, alone, story=found.story)
+        return replace(found, values=values, alone=alone)
 
 
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> SyntheticTask:

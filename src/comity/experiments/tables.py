@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,12 +53,12 @@ class TableTask:
         """A digest of whose rows train and test."""
         return digest(self.clients)
 
-    def run(self, method: str, before: dict[str, Any], tell: Tell) -> Outcome:
+    def run(self, method: str, tell: Tell) -> Outcome:
         """Run a method."""
         if method in OURS:
             found = self._ours(OURS[method], tell)
         else:
-            found = self.baselines.run(method, self._session, self._setup.metric, before, tell)
+            found = self.baselines.run(method, self._session, self._setup.metric, tell)
         return replace(found, story={**found.story, "notes": list(self.notes)}) if self.notes else found
 
     @cached_property

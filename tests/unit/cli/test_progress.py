@@ -1,5 +1,8 @@
 """How far a job is, where standard error is no terminal."""
 
+import io
+import sys
+
 import pytest
 
 from comity.cli.progress import Stages
@@ -38,6 +41,21 @@ def test_a_stage_of_one_step_is_told_without_a_count(capsys: pytest.CaptureFixtu
         clock.now += 45
         stages("reading", 0, 1)
     assert capsys.readouterr().err == "45 s: reading\n"
+
+
+def test_a_log_that_cannot_be_written_does_not_end_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk or a reader that has gone would cost hours of training."""
+
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    clock, full = Clock(), Full()
+    monkeypatch.setattr(sys, "stderr", full)
+    with Stages(clock) as stages:
+        for _ in range(3):
+            clock.now += 45
+            stages("training", 0, 10)
 
 
 def test_short_jobs_leave_nothing_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:

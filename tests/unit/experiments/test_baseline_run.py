@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from comity.baselines import METHODS, Budget, Session, refit, train
+from comity.baselines import METHODS, Budget, Method, Session, Trained, refit, train
+from comity.errors import TrainingError
+from comity.experiments import baseline_run
 from comity.experiments.baseline_run import BaselineRun
 from comity.experiments.running import Outcome
 from tasks import linear, of_tables
@@ -20,8 +22,8 @@ def misleading() -> Session:
     return of_tables(linear(TRUTHS, [30, 36, 42]), linear(-TRUTHS, [20] * 3, seed=1), BUDGET)
 
 
-def run(name: str, session: Session, rates: tuple[float, ...], again: bool = False, **before: float) -> Outcome:
-    return BaselineRun(rates, again).run(name, session, "rmse", before, lambda stage, done, of: None)
+def run(name: str, session: Session, rates: tuple[float, ...], again: bool = False) -> Outcome:
+    return BaselineRun(rates, again).run(name, session, "rmse", lambda stage, done, of: None)
 
 
 @pytest.mark.parametrize("name", ["local", "fedavg", "afl"])
@@ -48,9 +50,14 @@ def test_models_are_trained_once_more_with_the_rows_held_out_if_that_is_wanted(a
     assert values == {client: each.values[0] for client, each in (twice if again else once).items()}
 
 
-def test_what_the_first_seed_chose_other_seeds_have() -> None:
-    """If later seeds chose for themselves, rows would choose with every seed, and tables mix several rates."""
+def test_models_that_do_not_train_again_are_told_as_they_were_trained_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all were lost then, a method would have no value although it trained."""
+
+    def fails(method: Method, trained: Trained) -> Trained:
+        raise TrainingError("the loss is not a number")
+
     session = misleading()
-    found = run("local", session, (SLOW, BETTER), rate=SLOW)
-    assert found.settings["rate"] == SLOW
-    assert found.values == run("local", session, (SLOW,)).values
+    monkeypatch.setattr(baseline_run, "refit", fails)
+    found = run("local", session, (SLOW, BETTER), again=True)
+    assert found.values == run("local", session, (BETTER,)).values
+    assert found.story["not trained again"] == "the loss is not a number"

@@ -19,12 +19,13 @@ class Counting:
         self.seed, self.ran, self.stop = seed, ran, stop
         self.rows = f"rows of {seed}"
 
-    def run(self, method, before, tell) -> Outcome:
+    def run(self, method, tell) -> Outcome:
+        tell(f"training {method}", 1, 2)
         if (method, self.seed) == self.stop:
             raise KeyboardInterrupt
         self.ran.append((method, self.seed))
         value = 0.5 + len(method) / 100 + self.seed / 1000
-        return Outcome({"a": value, "b": value / 2}, settings={"rate": before.get("rate", self.seed + 0.25)})
+        return Outcome({"a": value, "b": value / 2})
 
 
 def job(ran: list[tuple[str, int]], stop: tuple[str, int] | None = None) -> Job:
@@ -50,10 +51,20 @@ def test_an_interrupted_job_goes_on_and_ends_with_the_same_cells(tmp_path: Path)
     assert len(ran) == 4, "what is done is not done again"
 
 
-def test_settings_are_chosen_with_the_first_seed_and_local_says_what_clients_have_alone(tmp_path: Path) -> None:
+def test_stages_are_told_with_their_seed(tmp_path: Path) -> None:
+    """If they were not, nobody could tell from a log how far a job with many seeds is."""
+    told: list[tuple[str, int, int]] = []
+    job([]).run(Cells.open(tmp_path / "job", {}), lambda *stage: told.append(stage))
+    assert told[:4] == [
+        ("seed 3, local", 0, 2), ("seed 3, training local", 1, 2), ("seed 3, fedavg", 0, 2),
+        ("seed 3, training fedavg", 1, 2),
+    ]  # fmt: skip
+    assert told[4:] == [(stage.replace("3", "4"), done or 1, of) for stage, done, of in told[:4]]
+
+
+def test_local_says_what_clients_have_alone(tmp_path: Path) -> None:
     cells = Cells.open(tmp_path / "job", {})
     job([]).run(cells, quiet)
-    assert cells.load("fedavg", 4).settings["rate"] == 3.25
     _, fedavg = summarise(cells.every(("local", "fedavg")), "auc")
     assert fedavg.as_well == 1.0
     (unknown,) = summarise(cells.every(("fedavg",)), "auc")

@@ -1,6 +1,16 @@
 """What is said of a comparison beside its values."""
 
-from comity.experiments.comparing import Compared
+import json
+from math import nan
+
+import numpy as np
+import pandas as pd
+
+from comity.client import Client
+from comity.experiments.cells import Cell
+from comity.experiments.comparing import Compared, Comparison
+from comity.experiments.tables import divide
+from comity.study import Study
 
 
 def caution(**tests: int) -> list[str]:
@@ -10,6 +20,31 @@ def caution(**tests: int) -> list[str]:
 def test_clients_with_few_rows_to_test_with_are_named_the_fewest_first() -> None:
     """If they were not, the worst client of a table would be taken for what methods do to it."""
     assert caution(North=50, South=400) == []
-    assert "each seed: West (8) and North (49). The" in caution(North=49, West=8, South=50)[0]
+    assert "each seed about: West (8) and North (49). The" in caution(North=49, West=8, South=50)[0]
     many = {f"c{number}": number for number in range(10, 17)}
     assert "c10 (10), c11 (11), c12 (12), c13 (13), c14 (14) and 2 others. The" in caution(**many)[0]
+
+
+def test_rows_to_test_with_are_counted_as_they_are_divided() -> None:
+    """A class with fewer rows than parts is not tested at all."""
+    many = pd.DataFrame({"x": range(249), "y": ["a", "b", "b"] * 83})
+    rare = pd.DataFrame({"x": range(100), "y": [*"a" * 40, *np.repeat(list("bcdefghijklmnop"), 4)]})
+    clients = (Client("many", many), Client("rare", rare))
+    divided = divide(clients, "y", 5, 3)
+    expected = {client.name: len(client.test) for client in divided}
+    assert Comparison().tests(clients, Study("y", seed=3)) == expected
+    assert expected["rare"] == 8
+
+
+def test_clients_without_a_value_are_named_unless_the_method_did_not_train() -> None:
+    """Without that, the mean over clients would be taken for one of all."""
+    cells = (
+        Cell("local", 0, {"a": 0.7, "b": nan}, {}, 1.0, ""),
+        Cell("local", 1, {"a": 0.7, "b": 0.5}, {}, 1.0, ""),
+        Cell("fedavg", 0, {"a": nan, "b": nan}, {}, 1.0, ""),
+    )
+    compared = Compared("auc", cells, ())
+    (told,) = (remark for remark in compared.remarks() if remark.startswith("No auc"))
+    assert "with these: b. Too few" in told
+    assert told in json.loads(compared.to_json())["remarks"]
+    assert not any(remark.startswith("No auc") for remark in Compared("auc", cells[1:], ()).remarks())

@@ -31,7 +31,7 @@ def test_every_method_of_ours_tells_what_its_own_models_do() -> None:
     """If two were mixed up, equilibria would seem to cost nothing, or collaboration to bring nothing."""
     task = unrequited()
     assert set(OURS) == set(MODELS)
-    found = {method: task.run(method, {}, lambda stage, done, of: None) for method in OURS}
+    found = {method: task.run(method, lambda stage, done, of: None) for method in OURS}
     assert found["ce"].story["coalitions"] == [["c0"], ["c1", "c2"]]
     assert found["ce"].story["edges"] == [["c0", "c1"], ["c0", "c2"]], "both want the large one"
     for client in ("c1", "c2"):

@@ -71,6 +71,18 @@ def test_a_gain_over_few_seeds_is_left_open() -> None:
     assert told == ["fedavg over local: with fewer than 5 seeds, nothing can be said of chance."]
 
 
+def test_seeds_that_did_not_train_do_not_count_in_a_gain() -> None:
+    """If they did, it would be told that it is not a number, and may be chance."""
+    nan = float("nan")
+    ours = [0.9, 0.91, nan, 0.92, 0.93, 0.9]
+    told = reproduced({"local": [0.5] * 6, "fedavg": ours}).remarks()
+    whole = reproduced({"local": [0.5] * 5, "fedavg": [each for each in ours if each == each]}).remarks()
+    assert told == [whole[0].replace("clients:", "clients and 5 of 6 seeds:")]
+    failed = reproduced({"local": [0.5] * 6, "fedavg": [nan] * 6})
+    assert "nan" not in failed.to_markdown()
+    assert failed.remarks() == ["fedavg over local: with fewer than 5 seeds, nothing can be said of chance."]
+
+
 def test_notes_of_the_whole_experiment_are_said_to_be_of_it() -> None:
     """A quick look, or one of some methods, has other numbers than they tell."""
     whole = Experiment.load("cifar10")
@@ -89,7 +101,7 @@ class Given:
 
     rows = "the same"
 
-    def run(self, method, before, tell) -> Outcome:
+    def run(self, method, tell) -> Outcome:
         return Outcome({"a": 0.5})
 
 

@@ -35,7 +35,7 @@ def quiet(stage: str, done: int, of: int) -> None:
 def test_every_method_says_something_of_every_client(make, target: str) -> None:
     made = task(make(rows=60), target)
     for method in EVERY:
-        found = made.run(method, {}, quiet)
+        found = made.run(method, quiet)
         assert list(found.values) == [client.name for client in made.clients]
         assert all(np.isfinite(value) for value in found.values.values()), method
     assert set(EVERY) == {*METHODS, "alone", "spo", "ce"}
@@ -44,7 +44,7 @@ def test_every_method_says_something_of_every_client(make, target: str) -> None:
 def test_perceptrons_are_compared_too() -> None:
     made = task(classes(rows=60), "cured", model="mlp", width=4, steps=20)
     for method in ("local", "fedper", "spo", "ce"):
-        assert all(np.isfinite(value) for value in made.run(method, {}, quiet).values.values())
+        assert all(np.isfinite(value) for value in made.run(method, quiet).values.values())
 
 
 def test_rows_are_divided_by_the_seed_and_no_row_both_trains_and_tests() -> None:
@@ -80,7 +80,7 @@ def test_rows_to_test_with_train_nothing_and_choose_nothing(make, target: str, s
     for members in (made.clients, turned):
         judged.clear()
         each = TableTask(members, made.study, BUDGET, BaselineRun((0.05, 0.2)))
-        found = {method: each.run(method, {}, quiet) for method in ("local", "fedavg", "alone", "spo", "ce")}
+        found = {method: each.run(method, quiet) for method in ("local", "fedavg", "alone", "spo", "ce")}
         learned = each._kept[0].learned
         rates = [found[method].settings["rate"] for method in ("local", "fedavg")]
         told = {method: outcome.values for method, outcome in found.items()}
@@ -128,7 +128,7 @@ def test_heads_go_with_the_rate_that_was_chosen() -> None:
             values = []
             for rates in ((0.05,), (0.05, 1e-5)):
                 made = TableTask(divided, study, budget, BaselineRun(rates, again))
-                found = made.run(method, {}, quiet)
+                found = made.run(method, quiet)
                 assert found.settings["rate"] == 0.05
                 values.append(found.values)
             assert values[0] == values[1], method
@@ -137,11 +137,11 @@ def test_heads_go_with_the_rate_that_was_chosen() -> None:
 def test_a_method_that_does_not_train_says_why_and_the_others_go_on() -> None:
     made = task(numbers(rows=60), "effect")
     wild = TableTask(made.clients, made.study, BUDGET, BaselineRun((1e9,)))
-    failed = wild.run("local", {}, quiet)
+    failed = wild.run("local", quiet)
     assert all(np.isnan(value) for value in failed.values.values())
     assert "take a lower rate" in failed.story["failed"]
     one_is_enough = TableTask(made.clients, made.study, BUDGET, BaselineRun((1e9, 0.05)))
-    assert one_is_enough.run("local", {}, quiet).settings["rate"] == 0.05
+    assert one_is_enough.run("local", quiet).settings["rate"] == 0.05
 
 
 def test_a_class_with_few_rows_is_learned_before_it_is_tested() -> None:
@@ -154,18 +154,17 @@ def test_a_class_with_few_rows_is_learned_before_it_is_tested() -> None:
 
 def test_ours_say_how_many_gradients_they_took_and_both_have_the_same_time() -> None:
     made = task(classes(rows=60), "cured", model="mlp", width=4)
-    ce, spo = (made.run(method, {}, quiet) for method in ("ce", "spo"))
+    ce, spo = (made.run(method, quiet) for method in ("ce", "spo"))
     assert spo.settings == {"gradients": 16, "of the front": 8, "alone": 8, "tuned": 0}
     assert ce.seconds == spo.seconds > 0
 
 
 def test_a_method_may_have_rates_and_steps_of_its_own_and_spends_the_same() -> None:
     made = task(numbers(rows=60), "effect")
-    plain = made.run("fedavg", {}, quiet)
+    plain = made.run("fedavg", quiet)
     own = {"fedavg": {"rates": (0.2,), "steps": 1}}
     made = TableTask(made.clients, made.study, BUDGET, BaselineRun((0.05,), settings=own))
-    other, local = (made.run(name, {}, quiet) for name in ("fedavg", "local"))
+    other, local = (made.run(name, quiet) for name in ("fedavg", "local"))
     assert (plain.settings["rate"], other.settings["rate"], local.settings["rate"]) == (0.05, 0.2, 0.05)
     assert plain.settings["gradients"] == other.settings["gradients"] == 8
     assert plain.values != other.values
-    assert made.run("fedavg", {"rate": 0.01}, quiet).settings["rate"] == 0.01, "what the first seed chose"

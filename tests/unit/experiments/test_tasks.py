@@ -94,14 +94,14 @@ def test_adult_has_penalties_by_folds_where_the_name_says_so(people: Path, monke
     """Otherwise all lines of the table would be of one penalty, or of gains beyond chance only."""
     ran: list[tuple[str, float | None, float]] = []
 
-    def run(self: TableTask, method: str, before: dict, tell) -> Outcome:
+    def run(self: TableTask, method: str, tell) -> Outcome:
         ran.append((method, self.study.penalty, self.study.confidence))
         return Outcome({}, seconds=100.0)
 
     monkeypatch.setattr(TableTask, "run", run)
     made = task("adult", people)
     methods = ("spo", "ce", "spo-folds", "ce-folds", "spo-any", "afl")
-    found = {method: made.run(method, {}, lambda stage, done, of: None) for method in methods}
+    found = {method: made.run(method, lambda stage, done, of: None) for method in methods}
     common = made.common.study.penalty
     assert common is not None
     for method, outcome in found.items():
