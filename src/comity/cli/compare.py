@@ -93,9 +93,10 @@ def compare(
     with Stages() as stages:
         stages("reading the table", 0, 1)
         opened = open_source(source, study)
+        warn(opened.warnings)
         with kept_in(out):
             compared = compare(opened.federation.members, study, comparison, out, stages)  # type: ignore[attr-defined]
-    warn(opened.warnings)
+    warn(compared.warnings)
     if as_json:
         click.echo(compared.to_json().encode(), nl=False)
     else:

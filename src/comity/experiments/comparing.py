@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from math import isnan
 from pathlib import Path
 
 from comity import __version__
@@ -13,6 +12,7 @@ from comity.baselines import Budget
 from comity.client import Client
 from comity.errors import InputError
 from comity.experiments.baseline_run import BaselineRun
+from comity.experiments.cautions import failures, few_rows, other_seeds, rates_at_the_end, without_value
 from comity.experiments.cells import Cell, Cells
 from comity.experiments.ours import OURS
 from comity.experiments.running import Job, Tell, defaults
@@ -23,11 +23,8 @@ from comity.files import write_text
 from comity.learn import agree_on
 from comity.metrics import METRICS
 from comity.study import Study
-from comity.writing import count, join
 
 TABLE, TABLE_JSON = "table.md", "table.json"
-_FEW = 50  # rows to test with: the standard error of an accuracy on these is up to 7 points
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +72,18 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What came of a comparison: the cells, and a line for each method; `tests` are clients' rows to test with."""
+    """What came of a comparison: the cells, and a line for each method.
+
+    `tests` says how many rows clients have to test with, `rates` which ones baselines chose among, and `warnings` what
+    was decided on the way about the columns.
+    """
 
     metric: str
     cells: tuple[Cell, ...]
     lines: tuple[Line, ...]
     tests: dict[str, int] = field(default_factory=dict)
+    rates: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -92,35 +95,24 @@ class Compared:
         """Return what the columns are, where our models differ, and what coalitions were found, with which seeds."""
         columns = (
             "mean: over clients and seeds; spread: the standard deviation of a seed's mean; worst client: that of each "
-            "seed, on average; as well as alone: the share of clients with at least what they have by themselves."
+            "seed, on average; as well as alone: the share of clients with at least what they have by themselves; "
+            "time: of a seed, on average."
         )
         ours = (
             "By themselves means local for baselines, and alone for spo and ce, whose models are trained in another "
-            "way; so it tells what others bring, and not how models are trained."
+            "way; so it tells what others bring, and not how models are trained. alone, spo and ce come of one search, "
+            "and each has its whole time."
         )
         told = [columns, ours] if any(line.method in OURS for line in self.lines) else [columns]
-        return [*told, *self._missing(), *self._caution(), *coalitions_told(self.cells)]
-
-    def _missing(self) -> list[str]:
-        """Return which clients have no value with some seed, although the method trained."""
-        every = (cell.values for cell in self.cells if cell.trained)
-        without = sorted({client for values in every for client, value in values.items() if isnan(value)})
-        told = (
-            f"No {self.metric} with some seeds or all, and left out of the table with these: {join(without)}. Too few "
-            "classes or values are among the rows to test with."
-        )
-        return [told] if without else []
-
-    def _caution(self) -> list[str]:
-        """Return which clients are tested with so few rows that chance may tell more than methods do."""
-        few = sorted((rows, client) for client, rows in self.tests.items() if rows < _FEW)
-        named = [f"{client} ({rows})" for rows, client in few[:_NAMED]]
-        others = [count(len(few) - _NAMED, "other")] if len(few) > _NAMED else []
-        told = (
-            f"Few rows to test with, with each seed about: {join([*named, *others])}. The less there are, the more of "
-            "a client's value, and of who is the worst, is chance: compare means, and take more seeds."
-        )
-        return [told] if few else []
+        return [
+            *told,
+            *other_seeds(self.cells, self.metric),
+            *failures(self.cells),
+            *without_value(self.cells, self.metric),
+            *few_rows(self.tests),
+            *rates_at_the_end(self.cells, self.rates),
+            *coalitions_told(self.cells),
+        ]
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with what is to be known about it."""
@@ -133,6 +125,7 @@ class Compared:
             "metric": self.metric,
             "table": to_dict(self.lines),
             "remarks": self.remarks(),
+            "warnings": self.warnings,
             "cells": [cell.to_dict() for cell in self.cells],
         }
         return json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -142,10 +135,11 @@ def compare(
     clients: Iterable[Client], study: Study, comparison: Comparison, out: str | Path, tell: Tell | None = None
 ) -> Compared:
     """Compare methods on clients' rows, keeping every cell in a directory: said again, it goes on where it stopped."""
-    members = tuple(clients)
+    members = tuple(sorted(clients, key=lambda client: client.name))  # some methods draw for one client after another
     if len(members) < 2:
         raise InputError("there is one client only; there is nobody to train with")
-    _, _, metric = agree_on(InProcess(members), study)
+    _, agreement, metric = agree_on(InProcess(members), study)
+    tests = comparison.tests(members, study)  # which also refuses what cannot be divided, before anything is written
     told = asdict(comparison)
     del told["methods"], told["seeds"]  # more of either may be asked for later
     settings = {"study": asdict(study), "comparison": told, "version": __version__, "defaults": defaults()}
@@ -153,7 +147,8 @@ def compare(
     job = comparison.job(members, study)
     job.run(cells, tell or (lambda stage, done, of: None))
     filled = cells.every(EVERY)  # also what earlier calls asked for
-    compared = Compared(metric, filled, summarise(filled, metric), comparison.tests(members, study))
+    lines = summarise(filled, metric)
+    compared = Compared(metric, filled, lines, tests, comparison.rates, agreement.warnings)
     write_text(Path(out) / TABLE, compared.to_markdown())
     write_text(Path(out) / TABLE_JSON, compared.to_json())
     return compared

@@ -45,7 +45,8 @@ def _load(directory: str | Path | None, hours: float, shortest: float) -> eicu.E
         return eicu.load(directory, by="hospital", hours=hours, shortest=shortest)
     except InputError as error:  # if it is the files that are wrong, they are so in the other way too
         data = eicu.load(directory, by="region and size", hours=hours, shortest=shortest)
-        return replace(data, notes=(f"hospitals are taken together: {error}", *data.notes))
+        reason = str(error).partition(";")[0]  # what follows is what was done
+        return replace(data, notes=(f"hospitals are taken together by region and size: {reason}", *data.notes))
 
 
 def _sizes(data: eicu.Eicu) -> str:

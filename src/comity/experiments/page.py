@@ -15,8 +15,8 @@ _INTRODUCTION = """\
 The tables of Cui et al., *Collaboration Equilibrium in Federated Learning* (KDD 2022), the paper's values beside ours.
 This page is made of the results in `docs/results` (`make page`); `comity reproduce NAME` makes such a result
 (`table.json`), with the settings, every seed and client, and the times. A value with ± is a mean over seeds and the
-standard deviation over these; the paper does not say what its ± is. Times are of a machine with two cores that other
-work shared.
+standard deviation over these; the paper does not say what its ± is. Times are of a seed, on average, on a machine
+with two cores that other work shared; SPO, CE and models alone come of one search, and each has its whole time.
 """
 
 

@@ -17,6 +17,7 @@ from comity.peels import Equilibrium
 from comity.report import Story, render, story_of_document
 from comity.report.of_document import NO_PROOF
 from comity.report.story import Dot, Member
+from comity.report.words import minus
 from comity.writing import count
 
 REPORTS = "reports"
@@ -44,7 +45,8 @@ def _with_values(
     """Return a story with what methods attained for each client."""
     before, metric = f"{side} " if side else "", experiment.metric
     data = f"experiment {experiment.name}, seed {cell.seed}, {count(len(story.names), 'client')}"
-    command = f"comity reproduce {experiment.name}{' --quick' if experiment.quick else ''}"
+    options = f"{'' if experiment.name == 'synthetic' else ' --data DIR'}{' --quick' if experiment.quick else ''}"
+    command = f"comity reproduce {experiment.name}{options}"
     best = beside.get((cell.method.replace("ce", "spo", 1), cell.seed)) if cell.method.startswith("ce") else None
     pooled = beside.get(("fedavg", cell.seed))
     shown = {
@@ -63,13 +65,28 @@ def _with_values(
         )
 
     known = METRICS.get(metric)
+    sign = 1.0 if known is None or known.more_is_better else -1.0
+
+    def with_gain(member: Member) -> Member:
+        """Return a member with its values, and with what the coalition changes, if it has one."""
+        alone, together = (values.get(f"{before}{member.name}", math.nan) for values in (cell.alone, cell.values))
+        change = together - alone
+        if len(story.coalitions[member.coalition - 1]) == 1 or math.isnan(change):
+            return replace(member, dots=dots(member))
+        verdict = "worse" if sign * change < 0 else "better" if change else "the same"
+        told = f"On rows to test with, it goes from {alone:.4g} alone to {together:.4g} in the coalition: {verdict}."
+        advice = f"{member.advice} {told}"
+        if sign * change < 0:
+            advice = f"Doubtful: by this method it should{member.advice.removeprefix('Yes:')} {told}"
+        return replace(member, dots=dots(member), gain=minus(f"{change:+.4g}"), advice=advice)
+
     verdict = cell.story.get(f"{before}verdict")
     answer = [line for line in story.answer if line != NO_PROOF]
     if verdict:
         answer.append(f"That nobody gains by leaving is {verdict}.")
     return replace(
         story,
-        members=tuple(replace(member, dots=dots(member)) for member in story.members),
+        members=tuple(map(with_gain, story.members)),
         axis=f"{experiment.values or (known.title if known else metric)} on rows to test with",
         more_is_better=known.more_is_better if known else True,
         done=tuple(({**dict(story.done), "Data": data, "To repeat it": command}).items()),

@@ -14,10 +14,20 @@ from typing import Any
 
 from comity import __version__
 from comity.experiments import adult, cifar10, eicu, synthetic
+from comity.experiments.cautions import failures
 from comity.experiments.cells import Cell, Cells
 from comity.experiments.experiment import Experiment
 from comity.experiments.running import Job, Task, Tell, defaults
-from comity.experiments.summary import Line, coalitions_told, gain_interval, listed, summarise, to_dict, to_markdown
+from comity.experiments.summary import (
+    Line,
+    coalitions_told,
+    common_seeds,
+    gain_interval,
+    listed,
+    summarise,
+    to_dict,
+    to_markdown,
+)
 from comity.files import write_text
 from comity.writing import plain
 
@@ -80,9 +90,7 @@ class Reproduced:
     @cached_property
     def _common(self) -> frozenset[int]:
         """The seeds that all methods have; nothing, where these are all seeds: means are of the same then."""
-        seeds = [{cell.seed for cell in self.cells if cell.method == line.method} for line in self.lines]
-        common = frozenset(set.intersection(*seeds)) if seeds else frozenset()
-        return common if any(each > common for each in seeds) else frozenset()
+        return common_seeds(self.cells) or frozenset()
 
     def _in_common(self, line: Line) -> tuple[float, ...]:
         """Return a method's mean with the seeds that all have, if there are others."""
@@ -144,17 +152,19 @@ class Reproduced:
 
     def remarks(self) -> list[str]:
         """Return what is to be known about the table, and what coalitions were found, with which seeds."""
-        found_notes = [note for cell in self.cells[:1] for note in cell.story.get("notes", ())]
-        stories = coalitions_told(self.cells, self.experiment.label)
-        return [*self._notes(), *found_notes, *self._gains(), *stories]
-
-    def _notes(self) -> tuple[str, ...]:
-        """Return what is known of the experiment, said to be of the whole one if this is a part."""
+        of_data = [note for cell in self.cells[:1] for note in cell.story.get("notes", ())]
+        found = [
+            *of_data,
+            *self._gains(),
+            *failures(self.cells),
+            *coalitions_told(self.cells, self.experiment.label),
+        ]
         notes, whole = self.experiment.notes, Experiment.load(self.experiment.name)
         methods, seeds = {cell.method for cell in self.cells}, {cell.seed for cell in self.cells}
         if not notes or not (self.experiment.quick or methods < set(whole.methods) or len(seeds) < whole.seeds):
-            return notes
-        return (f"What follows was written of the whole experiment, with {whole.seeds} seeds and all methods.", *notes)
+            return [*notes, *found]
+        said = f"What follows was written of the whole experiment, with {whole.seeds} seeds and all methods."
+        return [*found, said, *notes]
 
     def _gains(self) -> list[str]:
         """Return what methods gain on average over those they are compared with, and whether chance could do it."""
@@ -175,7 +185,8 @@ class Reproduced:
             of_seeds = "" if trained == len(base) else f" and {trained} of {len(base)} seeds"
             told.append(
                 f"{names}, on average over clients{of_seeds}: {least} to {most}, {sure} (an interval of 95 % for all "
-                f"{len(experiment.compared)} of these together, by Bonferroni)."
+                f"{len(experiment.compared)} of these together, by Bonferroni; that seeds share rows is allowed for as "
+                "by Nadeau and Bengio)."
             )
         return told
 

@@ -117,6 +117,20 @@ def gain_interval(cells: Sequence[Cell], base: Sequence[Cell], parts: int, compa
     return float(gains.mean()) - reach, float(gains.mean()) + reach
 
 
+def common_seeds(cells: Iterable[Cell]) -> frozenset[int] | None:
+    """Return the seeds that all methods have; nothing is to be said (None), where these are all seeds.
+
+    >>> cells = [Cell("a", 0, {}, {}, 0.0, ""), Cell("a", 1, {}, {}, 0.0, ""), Cell("b", 1, {}, {}, 0.0, "")]
+    >>> common_seeds(cells), common_seeds(cells[:2])
+    (frozenset({1}), None)
+    """
+    seeds: dict[str, set[int]] = {}
+    for cell in cells:
+        seeds.setdefault(cell.method, set()).add(cell.seed)
+    common = frozenset(set.intersection(*seeds.values())) if seeds else frozenset()
+    return common if any(each > common for each in seeds.values()) else None
+
+
 def coalitions_told(cells: Iterable[Cell], label: Callable[[str], str] = str) -> list[str]:
     """Return in words which coalitions methods found, each with the seeds with which it did.
 

@@ -14,7 +14,7 @@ from comity.study import Study
 
 
 def caution(**tests: int) -> list[str]:
-    return [told for told in Compared("auc", (), (), tests).remarks() if told.startswith("Few rows")]
+    return [told for told in Compared("auc", (), (), tests=tests).remarks() if told.startswith("Few rows")]
 
 
 def test_clients_with_few_rows_to_test_with_are_named_the_fewest_first() -> None:
@@ -48,3 +48,26 @@ def test_clients_without_a_value_are_named_unless_the_method_did_not_train() -> 
     assert "with these: b. Too few" in told
     assert told in json.loads(compared.to_json())["remarks"]
     assert not any(remark.startswith("No auc") for remark in Compared("auc", cells[1:], ()).remarks())
+
+
+def test_why_a_method_did_not_train_is_told() -> None:
+    story = {"failed": "the loss is not a number; take a lower rate"}
+    cells = [Cell("fedavg", seed, {"a": nan}, {}, 1.0, "", story=story) for seed in (3, 4)]
+    told = Compared("auc", tuple(cells), ()).remarks()
+    assert "fedavg did not train with seed 3: the loss is not a number; take a lower rate." in told
+    assert not any("seed 4" in each for each in told)
+
+
+def test_rates_at_the_end_are_told_if_they_are_most() -> None:
+    cells = tuple(
+        Cell("local", seed, {"a": 0.5}, {}, 1.0, "", settings={"rate": rate})
+        for seed, rate in enumerate((0.01, 0.05, 0.2, 0.05))
+    )
+
+    def told(*rates: float, count: int) -> list[str]:
+        remarks = Compared("auc", cells[:count], (), rates=rates).remarks()
+        return [each for each in remarks if "of a rate" in each]
+
+    assert told(0.01, 0.05, 0.2, count=4) == [], "half of them may be chance"
+    assert "Of 3 choices of a rate, 2 are the lowest" in told(0.01, 0.05, 0.2, count=3)[0]
+    assert told(0.01, count=1) == [], "there was nothing to choose"

@@ -35,6 +35,19 @@ def test_what_a_client_has_alone_is_its_own_model_and_not_a_baseline(tmp_path: P
     assert shown == [(label, f"{cell.values['PhD']:.4g}") for label in ("alone", "in the coalition")]
 
 
+def test_who_is_worse_off_in_a_coalition_is_not_told_to_join(tmp_path: Path) -> None:
+    """The paper's procedure binds clients whose models are far better alone."""
+    found = Reproduced.from_json((RESULTS / "synthetic.json").read_text(encoding="utf-8"))
+    cell = next(each for each in found.cells if each.method == "paper" and each.seed == 1)
+    write_reports([cell], tmp_path, found.experiment)
+    text = (tmp_path / "reports" / "left-paper-1.html").read_text(encoding="utf-8")
+    alone, together = (values["left 0"] for values in (cell.alone, cell.values))
+    assert "Doubtful: by this method it should train with 1 and 2" in text
+    assert f"from {alone:.4g} alone to {together:.4g} in the coalition: worse." in text
+    assert f"+{together - alone:.4g}" in text
+    assert "Yes: train" not in text
+
+
 def test_values_are_called_what_they_are(tmp_path: Path) -> None:
     experiment = Experiment.load("synthetic")
     found = Reproduced.from_json((RESULTS / "synthetic.json").read_text(encoding="utf-8"))

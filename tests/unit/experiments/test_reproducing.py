@@ -57,7 +57,10 @@ def test_gains_are_over_what_a_method_is_compared_with() -> None:
     values = {method: each * (5 // len(each)) for method, each in values.items()}
     compared = replace(EXPERIMENT, compared={"fedavg": "local", "ce": "alone"})
     told = [remark for remark in reproduced(values, compared).remarks() if "over" in remark]
-    together = " (an interval of 95 % for all 2 of these together, by Bonferroni)."
+    together = (
+        " (an interval of 95 % for all 2 of these together, by Bonferroni; that seeds share rows is allowed for as by "
+    )
+    together += "Nadeau and Bengio)."
     assert len(told) == 2
     assert told[0].startswith("fedavg over local, on average over clients: +")
     assert told[0].endswith(f"beyond chance{together}")
