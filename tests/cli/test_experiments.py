@@ -191,6 +191,28 @@ def test_without_data_it_says_where_to_get_them(comity: Run, tmp_path: Path, nam
     assert "Traceback" not in done.stderr
 
 
+def test_what_becomes_of_columns_is_told_and_the_order_of_rows_does_not_matter(comity: Run, tmp_path: Path) -> None:
+    """pFedHN draws for one client after the other: with another order, it would be another method."""
+    table = numbers(rows=60).assign(number=range(180))
+    table.to_csv(tmp_path / "table.csv", index=False)
+    table.sort_values("site", ascending=False, kind="stable").to_csv(tmp_path / "turned.csv", index=False)
+    rest = ("--client", "site", "--target", "effect", *SHORT, "--seeds", "1", "--methods", "pfedhn")
+    for name in ("table", "turned"):
+        done = comity("compare", f"{name}.csv", *rest, "--out", name)
+        assert done.returncode == 0, done.stderr
+        assert "'number'" in done.stderr
+        assert "--keep" in done.stderr
+    assert _values(tmp_path / "table") == _values(tmp_path / "turned")
+
+
+def test_what_is_refused_leaves_no_directory(comity: Run, tmp_path: Path) -> None:
+    numbers(rows=60).to_csv(tmp_path / "table.csv", index=False)
+    command = ("compare", "table.csv", "--client", "site", "--target", "effect", "--methods", "local", "--out", "out")
+    for more in (("--parts", "1000"), ("--metric", "auc"), ("--target", "efect")):
+        assert comity(*command, *more).returncode == 2
+        assert not (tmp_path / "out").exists()
+
+
 def test_out_must_be_a_directory(comity: Run, tmp_path: Path) -> None:
     classes(rows=60).to_csv(tmp_path / "table.csv", index=False)
     for command in ((*COMPARE, *FEW), ("reproduce", "synthetic", "--quick")):
