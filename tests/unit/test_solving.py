@@ -37,6 +37,14 @@ def test_columns_can_be_excluded_at_a_federation() -> None:
         comity.solve(federation, target="effect", exclude=["doze"], **QUICK)
 
 
+def test_the_papers_rule_is_refused_with_many_clients_before_any_is_asked() -> None:
+    many = [numbers().assign(site=f"s{place}") for place in range(19)]
+    federation = comity.InProcess(read_clients(pd.concat(many), "site"))
+    with pytest.raises(InputError, match="with 19 clients"):
+        comity.solve(federation, target="effect", rule="clip", **QUICK)
+    assert not any(client.log for client in federation.members)
+
+
 def test_a_client_may_refuse() -> None:
     policy = comity.Policy(questions=("describe",))
     federation = comity.InProcess(read_clients(numbers(), "site", policy))
