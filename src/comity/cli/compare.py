@@ -90,12 +90,10 @@ def compare(
         ),
         rates=default.rates if rates is None else _numbers(rates),
     )
-    with Stages() as stages:
-        stages("reading the table", 0, 1)
-        opened = open_source(source, study)
-        warn(opened.warnings)
-        with kept_in(out):
-            compared = compare(opened.federation.members, study, comparison, out, stages)  # type: ignore[attr-defined]
+    opened = open_source(source, study)
+    warn(opened.warnings)  # at once, and not into the lines of progress
+    with Stages() as stages, kept_in(out):
+        compared = compare(opened.federation.members, study, comparison, out, stages)  # type: ignore[attr-defined]
     warn(compared.warnings)
     if as_json:
         click.echo(compared.to_json().encode(), nl=False)

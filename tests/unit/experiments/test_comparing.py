@@ -1,6 +1,7 @@
 """What is said of a comparison beside its values."""
 
 import json
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -48,6 +49,14 @@ def test_clients_without_a_value_are_named_unless_the_method_did_not_train() -> 
     assert "with these: b. Too few" in told
     assert told in json.loads(compared.to_json())["remarks"]
     assert not any(remark.startswith("No auc") for remark in Compared("auc", cells[1:], ()).remarks())
+
+
+def test_methods_without_a_seed_in_common_are_said_to_have_none() -> None:
+    one, two = Cell("local", 0, {"a": 0.5}, {}, 1.0, ""), Cell("ce", 1, {"a": 0.6}, {}, 1.0, "")
+    (told,) = (each for each in Compared("auc", (one, two), ()).remarks() if each.startswith("Not all"))
+    assert "none that all have" in told
+    same = Compared("auc", (one, replace(two, seed=0)), ()).remarks()
+    assert not any(each.startswith("Not all") for each in same)
 
 
 def test_why_a_method_did_not_train_is_told() -> None:

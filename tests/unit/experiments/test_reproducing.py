@@ -97,6 +97,9 @@ def test_notes_of_the_whole_experiment_are_said_to_be_of_it() -> None:
     short = {method: each[:2] for method, each in values.items()}
     for part in (reproduced(few, noted), reproduced(short, noted), reproduced(values, replace(noted, quick=True))):
         assert part.remarks() == [said, "Whatever."]
+    with_gains = reproduced(short, replace(noted, compared={"fedavg": "local"})).remarks()
+    assert with_gains[1:] == [said, "Whatever."], "what was found now is not said to be of the whole experiment"
+    assert with_gains[0].startswith("fedavg over local")
 
 
 class Given:

@@ -32,6 +32,18 @@ def task(name: str, directory: Path | None = None, seed: int = 0):
     return TASKS[name](Experiment.load(name, quick=True), directory, seed)
 
 
+def test_synthetic_tells_how_long_a_search_took_also_where_it_was_not_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SPO and CE come of one search: without that, the second would seem to take no time."""
+
+    def run(self: TableTask, method: str, tell) -> Outcome:
+        return Outcome({"0": 0.5}, seconds=100.0)
+
+    monkeypatch.setattr(TableTask, "run", run)
+    found = task("synthetic").run("ce", lambda stage, done, of: None)
+    assert found.seconds == 200.0, "both sides"
+    assert found.values == {f"{side} 0": pytest.approx(0.25 + 1e-4) for side in ("left", "right")}
+
+
 def test_synthetic_rows_to_test_with_are_new_and_without_noise() -> None:
     """With noise or rows that trained, an error would not be what a model misses of the truth."""
     drawn = task("synthetic").sides["left"]
