@@ -90,7 +90,7 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff format .
 
 page: $(VENV)/.dev
-	@$(BIN)/python -m comity.experiments.page docs/results docs/reproduction.md
+	@$(BIN)/python -m comity.research.experiments.page docs/results docs/reproduction.md
 
 pictures: $(VENV)/.dev
 	@$(BIN)/python docs/pictures/make.py

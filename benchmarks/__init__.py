@@ -1,1 +1,1 @@
-"""Measurements. Each prints ratios taken in one run; `python -m benchmarks` runs all of them."""
+"""Benchmarks. Each prints times and ratios that are measured in one run; `python -m benchmarks` runs all of them."""

@@ -1,9 +1,9 @@
-"""Run every benchmark, or those that are named: ``python -m benchmarks [NAME …]``."""
+"""Run all benchmarks, or some by name: ``python -m benchmarks [NAME …]``."""
 
 import os
 import sys
 
-# One thread, so that times are the algorithm's and can be compared.
+# One thread, so that times are comparable.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
@@ -27,7 +27,7 @@ def main() -> None:
     names = sys.argv[1:] or list(BENCHMARKS)
     for name in names:
         if name not in BENCHMARKS:
-            sys.exit(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+            sys.exit(f"there is no benchmark {name!r}; choose among {', '.join(BENCHMARKS)}")
         print(f"\n== {name}")
         BENCHMARKS[name]()
 

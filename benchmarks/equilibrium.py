@@ -1,4 +1,4 @@
-"""How fast equilibria of fixed graphs are found, against one pass of scipy and against networkx."""
+"""Time to find equilibria of fixed graphs, relative to one pass of scipy and to networkx."""
 
 from functools import partial
 
@@ -15,24 +15,24 @@ EDGES_A_CLIENT = 10
 
 
 def random_graph(clients: int, edges: int) -> BenefitGraph:
-    """Every edge between two random clients: nearly all end up in one coalition, the most work for the pass."""
+    """Every edge joins two random clients: nearly all are in one coalition, the hardest case for the components."""
     ends = np.random.default_rng(0).integers(0, clients, (2, edges))
     return BenefitGraph.from_edges(map(str, range(clients)), *ends)
 
 
 def layered_graph(clients: int, edges: int) -> BenefitGraph:
-    """Every edge from a lower to a higher client: no two share a coalition, which is the most work for the order."""
+    """Every edge goes from a lower to a higher client: no coalition has two members, hardest for the order."""
     ends = np.random.default_rng(0).integers(0, clients, (2, edges))
     return BenefitGraph.from_edges(map(str, range(clients)), ends.min(axis=0), ends.max(axis=0))
 
 
 def chain(clients: int, edges: int = 0) -> BenefitGraph:
-    """Each wants the one before: as many peels as clients."""
+    """Each client wants the one before it, so that there are as many peels as clients."""
     return BenefitGraph.from_edges(map(str, range(clients)), np.arange(clients - 1), np.arange(1, clients))
 
 
 def by_networkx(graph: networkx.DiGraph) -> list[list[set[str]]]:
-    """Return the coalitions of every peel, as one would write it with networkx."""
+    """Return the coalitions of every peel, computed with networkx."""
     condensed = networkx.condensation(graph)
     return [
         [condensed.nodes[component]["members"] for component in peel]
@@ -47,13 +47,13 @@ def main() -> None:
 
 
 def growth() -> None:
-    print("\nGrowth, and the ratio to a single pass of scipy for the components of the same graph")
+    print("\nGrowth, and the ratio to one pass of scipy for the components of the same graph")
     rows = []
     for name, make in (("random", random_graph), ("layered", layered_graph), ("chain", chain)):
         before = 0.0
         for clients in SIZES:
             graph = make(clients, EDGES_A_CLIENT * clients)
-            ones = np.ones(graph.edge_count)  # as scipy likes them, so that it need not convert
+            ones = np.ones(graph.edge_count)  # the type that scipy needs, so that it does not convert
             matrix = csr_array((ones, graph.wants.indices, graph.wants.indptr), shape=graph.wants.shape)
             scipy_pass = best_of(partial(connected_components, matrix, connection="strong"))
             found = best_of(partial(find_equilibrium, graph))
@@ -95,12 +95,12 @@ def against_networkx() -> None:
 
 
 def games() -> None:
-    print("\nGames: a ring in which everybody does best with the one before, and nobody gains by less")
+    print("\nGames: a ring in which every client does best with the one before it")
     rows = []
     for clients in (50, 100, 200, 400):
         names = [str(number) for number in range(clients)]
         alone = [(name, [name], 0.0) for name in names]
-        game = Game.from_records(alone + [(i, [i, names[place - 1]], 1.0) for place, i in enumerate(names)])
+        game = Game(alone + [(i, [i, names[place - 1]], 1.0) for place, i in enumerate(names)])
         found = find_equilibrium(game)
         rows.append(
             [f"{clients}", f"{best_of(partial(find_equilibrium, game)):.3f} s"]

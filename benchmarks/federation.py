@@ -1,4 +1,4 @@
-"""What a round of a federation costs, and how many bytes a job sends: in one process, over Flower, and deployed."""
+"""Time of a round and bytes of a job: in one process, over Flower, and in a deployment."""
 
 import re
 import sys
@@ -10,26 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
+from comity.client.tables import read_clients
 from comity.federation import InProcess
 from comity.flower.client_app import app
 from comity.flower.coordinator import Job, coordinate
-from comity.solving import Opened, run
+from comity.questions import Packed
+from comity.solving.solve import Opened, run
 from comity.study import Study
-from comity.tables import read_clients
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 STUDIES: dict[str, dict[str, Any]] = {
     "ridge": {"target": "dose_needed", "exclude": ["died"]},
     "logistic": {"target": "died", "exclude": ["dose_needed"]},
 }
-TOLD = re.compile(r"(\d+) rounds, ([\d.]+) s each; ([\d,]+) bytes sent, ([\d,]+) received")
+TRAFFIC_LINE = re.compile(r"(\d+) rounds, ([\d.]+) s each; ([\d,]+) bytes sent, ([\d,]+) received")
 
 
 def main() -> None:
-    from deployment import Deployment  # type: ignore[import-not-found]
     from federation.test_deployment import CLIENTS, study_text, write_rows, write_study  # type: ignore[import-not-found]
-    from grids import InMemoryGrid  # type: ignore[import-not-found]
-    from simulation import flower_at_home, simulate, write_sites  # type: ignore[import-not-found]
+    from support.deployment import Deployment  # type: ignore[import-not-found]
+    from support.grids import InMemoryGrid  # type: ignore[import-not-found]
+    from support.simulation import simulate, simulation_environment, write_sites  # type: ignore[import-not-found]
 
     rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as name:
@@ -52,20 +53,21 @@ def main() -> None:
         for kind in STUDIES:
             config = {"study": str(files[kind]), "clients": ",".join(CLIENTS), "poll": 0.01}
             configs = {
-                10 + at: {"site": str(where / "sites" / client / "site.toml")} for at, client in enumerate(CLIENTS)
+                10 + place: {"site": str(where / "sites" / client / "site.toml")}
+                for place, client in enumerate(CLIENTS)
             }
-            told = StringIO()
-            with redirect_stdout(told):
+            output = StringIO()
+            with redirect_stdout(output):
                 coordinate(
                     InMemoryGrid(app, list(configs), configs=configs),
                     Job.read(config | {"out": str(where / f"g-{kind}")}),
                 )
-            rows.append(_told(kind, "a grid in memory", told.getvalue()))
+            rows.append(_row(kind, "a grid in memory", output.getvalue()))
 
-        with flower_at_home(where / "flower") as environment:
+        with simulation_environment(where / "flower") as environment:
             for kind in STUDIES:
-                told = simulate(environment, where / "sites", files[kind], where / f"s-{kind}")
-                rows.append(_told(kind, "simulation", told))
+                output_text = simulate(environment, where / "sites", files[kind], where / f"s-{kind}")
+                rows.append(_row(kind, "simulation", output_text))
 
         with Deployment(where / "deployed", CLIENTS) as trial:
             for client, path in tables.items():
@@ -74,25 +76,25 @@ def main() -> None:
             for kind, settings in STUDIES.items():
                 write_study(trial, settings)
                 done = trial.run(timeout=1800, COMITY_OUT=str(where / f"d-{kind}"))
-                rows.append(_told(kind, "deployment, TLS and keys", done.stdout))
-    print("\nFour clients with 130 rows each; a round is one question to all and their answers")
+                rows.append(_row(kind, "deployment, TLS and keys", done.stdout))
+    print("\nFour clients with 130 rows each; a round is one question to all clients, and their answers")
     show(["job", "where", "rounds", "seconds a round", "bytes sent", "bytes received"], rows)
 
 
 class _Timed:
-    """A client, and the time that its answers take."""
+    """A client that measures the time of its answers."""
 
     def __init__(self, member: Any) -> None:
         self.name, self.member, self.seconds = member.name, member, 0.0
 
-    def answer(self, question: object) -> Any:
+    def reply(self, packed: Packed) -> Packed:
         began = time.perf_counter()
-        answer = self.member.answer(question)
+        answer: Packed = self.member.reply(packed)
         self.seconds += time.perf_counter() - began
         return answer
 
 
-def _told(kind: str, place: str, text: str) -> list[str]:
-    found = TOLD.search(text)
+def _row(kind: str, place: str, text: str) -> list[str]:
+    found = TRAFFIC_LINE.search(text)
     assert found, text
     return [kind, place, found[1], found[2], found[3], found[4]]

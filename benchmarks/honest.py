@@ -4,22 +4,23 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.federations import true_losses
 from benchmarks.measure import show
-from comity.datasets.synthetic import KINDS, TARGET, Kind, Synthetic, planted
+from comity.core.arrays import Floats
+from comity.core.kinds import ModelKind
+from comity.core.tasks import MetricName, Task
+from comity.families.family import Request
 from comity.federation import InProcess
-from comity.learn import Learned, learn
-from comity.schema import Task
+from comity.research.datasets.synthetic import KINDS, TARGET, Kind, Synthetic, planted
+from comity.solving.findings import Findings, learn
 from comity.study import Study
 
-Floats = NDArray[np.float64]
-METRICS: dict[Task, str] = {"regression": "rmse", "classes": "log-loss"}
+METRICS: dict[Task, MetricName] = {"regression": "rmse", "classes": "log-loss"}
 SEEDS = 6  # of each kind and task
 CLIENTS = (4, 5, 6)  # by seed, over and over
 _QUANTILE = 1.96  # of the normal distribution, for an interval of 95 %
-_ALONE, _COALITION, _BEST = range(3)
+_ALONE, _COALITION, _BEST, _ = range(len(ModelKind))
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,14 @@ class Judged:
 def judge(seed: int, kind: Kind, task: Task) -> Judged:
     drawn = planted(seed, kind, task, CLIENTS[seed % len(CLIENTS)])
     federation = InProcess(drawn.clients())
-    learned = learn(federation, Study(TARGET, metric=METRICS[task], seed=seed))
+    learned = learn(Request(federation, Study(TARGET, metric=METRICS[task], seed=seed)))
     alone, coalition, best = true_metrics(drawn, learned)
-    told = np.stack([learned.evaluations[client].gains for client in federation.clients], axis=1)
-    values = np.array([learned.evaluations[client].values[_ALONE] for client in federation.clients])
+    told = np.stack([learned.evaluated.evaluations[client].gains for client in federation.clients], axis=1)
+    values = np.array([learned.evaluated.evaluations[client].values[_ALONE] for client in federation.clients])
     decision = learned.decision
     losses = np.stack([decision.points["alone"].losses, decision.points["coalition"].losses])
     if task == "regression":
-        losses = np.sqrt(losses) * learned.schema.target.scale
+        losses = np.sqrt(losses) * learned.problem.schema.target.scale
     naive = (losses[1] - losses[0]) / losses[0]
     true = (coalition - alone) / alone
     # Both metrics are better when they are smaller: a gain is what was lost less.
@@ -59,9 +60,10 @@ def judge(seed: int, kind: Kind, task: Task) -> Judged:
     )
 
 
-def true_metrics(drawn: Synthetic, learned: Learned) -> Floats:
+def true_metrics(drawn: Synthetic, learned: Findings) -> Floats:
     """Return the metric of every kind of model and client (3, N) on fresh rows."""
-    losses = np.stack([true_losses(drawn, learned.schema, models) for models in learned.models])
+    models = [learned.evaluated.models[kind] for kind in (ModelKind.ALONE, ModelKind.COALITION, ModelKind.BEST)]
+    losses = np.stack([true_losses(drawn, learned.problem.schema, each) for each in models])
     return np.sqrt(losses) if drawn.task == "regression" else losses
 
 

@@ -1,4 +1,4 @@
-"""What a hypernetwork's front costs: the six clients' graph, and a step against plain federated averaging."""
+"""Cost of a hypernetwork's front: the graph of the paper's six clients, and a step relative to federated averaging."""
 
 import time
 
@@ -8,18 +8,18 @@ from torch import nn
 
 from benchmarks.measure import in_fresh_process, peak_memory, show
 from comity.client.examples import DatasetClient
-from comity.collaborators import Search
-from comity.datasets.synthetic import TARGET, two_groups
-from comity.decide import decide
+from comity.deciding.decision import decide
+from comity.families.network.modules import Functional
+from comity.families.network.rays import Rays
+from comity.families.network.searcher import ClientSearcher
+from comity.families.network.trainer import Trainer, train
+from comity.families.network.training import Training
+from comity.families.problem import state_problem
 from comity.federation import InProcess
-from comity.fronts.hypernetwork import Trainer, Training, train
-from comity.learn import agree_on
-from comity.neural.hypernetworks import Parametrisation
-from comity.neural.modules import Functional
-from comity.neural.rays import Rays
-from comity.neural.recipe import Recipe
-from comity.questions import Gradients, TrainAlone
-from comity.searching import AtClients
+from comity.questions import Gradients, Recipe, TrainAlone
+from comity.questions.networks import Parametrisation
+from comity.research.datasets.synthetic import TARGET, two_groups
+from comity.search.collaborators import Search
 from comity.study import Study
 
 CLIENTS = (5, 10, 50)
@@ -27,19 +27,20 @@ STEPS = 60
 
 
 def graph() -> None:
-    """Print CPU seconds of training, of models alone and of the search, for the paper's six clients."""
+    """Print the CPU seconds of training, of models alone and of the search for the paper's six clients."""
     torch.set_num_threads(1)
     federation = InProcess(two_groups(0, 20, 2_000, 0.1, 0.01).clients())
     began = time.process_time()
-    rows, agreement, _ = agree_on(federation, Study(TARGET))
-    recipe = Recipe(schema=agreement.schema.to_json(), depth=0, loss="squared", judged=False, batch=256)
+    problem = state_problem(federation, Study(TARGET))
+    recipe = Recipe(schema=problem.schema, depth=0, loss="squared", judged=False, batch=256)
     front = train(federation, recipe, torch.zeros(21), Training(steps=200, per_step=4, rate=1e-2, checks=5))
     trained = time.process_time()
     start = np.zeros(21, np.float32)
-    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", start, 150, 2e-2))
+    alone = federation.ask(TrainAlone(recipe, "alone", start, 150, 2e-2))
     alone_done = time.process_time()
-    searching = AtClients(
-        federation, recipe.to_json(), front.network.to_json(), front.parameters, np.array([*rows.values()], np.float64),
+    searching = ClientSearcher(
+        federation, recipe, front.network, front.parameters,
+        np.array([*problem.rows.values()], np.float64),
         np.array([each.loss[0] for each in alone.values()]), Search(strengths=(0.0,)),
     )  # fmt: skip
     found = decide(searching, federation.clients).equilibrium
@@ -48,7 +49,7 @@ def graph() -> None:
 
 
 def module() -> nn.Module:
-    """A network for small images, of 62,000 parameters or so."""
+    """Return a network for small images, with about 62,000 parameters."""
     return nn.Sequential(
         nn.Conv2d(3, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
         nn.Linear(32 * 25, 60), nn.ReLU(), nn.Linear(60, 10),
@@ -56,10 +57,10 @@ def module() -> nn.Module:
 
 
 def steps(clients: int, kind: Parametrisation) -> None:
-    """Print milliseconds of CPU for a step of plain averaging and of hypernetworks, and the peak memory in GiB.
+    """Print the CPU milliseconds of a step of plain averaging and of two hypernetworks, and the peak memory in GiB.
 
-    One hypernetwork has rays on everybody, so that a step asks as many clients as plain averaging does; the other has
-    rays as they are by default, on a few.
+    One hypernetwork has rays on all clients, so that a step asks as many clients as plain averaging; the other has the
+    default rays, on a few.
     """
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -78,7 +79,7 @@ def steps(clients: int, kind: Parametrisation) -> None:
     plain: list[float] = []
     ours: tuple[list[float], list[float]] = [], []
     model = base.numpy()
-    for step in range(STEPS):  # by turns, so that what slows the machine slows all
+    for step in range(STEPS):  # in turn, so that other work on the machine slows all alike
         began = time.process_time()
         model = averaged(federation, recipe, model, step)
         plain.append(time.process_time() - began)
@@ -93,9 +94,9 @@ def steps(clients: int, kind: Parametrisation) -> None:
 
 
 def averaged(federation: InProcess, recipe: Recipe, model: np.ndarray, step: int) -> np.ndarray:
-    """Return a model a step further by plain averaging of the clients' gradients."""
+    """Return a model after a step along the average of the clients' gradients."""
     one = np.ones(1)
-    answers = federation.ask(Gradients(recipe.to_json(), model[None], one - 1, one, step, 0.01))
+    answers = federation.ask(Gradients(recipe, model[None], one - 1, one, step, 0.01))
     return np.asarray(model - 0.01 * np.mean([answer.gradients[0] for answer in answers.values()], axis=0))
 
 
@@ -106,7 +107,9 @@ def main() -> None:
         ["training the front", "models alone", "search and equilibrium", "in all", "coalitions"],
         [[*(f"{float(each):.2f} s" for each in (training, alone, search, whole)), coalitions]],
     )
-    print("\nA step of exact gradients with one ray, against plain averaging of the same network: CPU on one thread")
+    print(
+        "\nA step of exact gradients with one ray, relative to plain averaging of the same network: CPU on one thread"
+    )
     rows = []
     for kind in ("residual", "lowrank"):
         for clients in CLIENTS:

@@ -1,4 +1,4 @@
-"""Time and memory of one call, and tables of them."""
+"""Time and memory of a call, and tables of results."""
 
 import resource
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def best_of(function: Callable[[], object], times: int = 3) -> float:
-    """Return the seconds of the fastest of several calls: the one that the rest of the machine disturbed least."""
+    """Return the seconds of the fastest of several calls, the one that other work disturbed least."""
     found = []
     for _ in range(times):
         start = time.perf_counter()
@@ -19,9 +19,9 @@ def best_of(function: Callable[[], object], times: int = 3) -> float:
 
 
 def peak_memory() -> float:
-    """Return the most memory that this process has had, in GiB.
+    """Return the peak memory of this process in GiB.
 
-    Linux tells it of this very program; the figure of `getrusage` would count the process that started it as well.
+    On Linux `getrusage` also counts the process that started this one, so /proc is read instead.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -31,13 +31,13 @@ def peak_memory() -> float:
 
 
 def in_fresh_process(code: str) -> list[str]:
-    """Run code in a process of its own, so that its peak memory is its own, and return the words it printed."""
+    """Run code in a new process, so that its peak memory is not shared, and return the words that it prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
 def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a Markdown table."""
-    widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     for row in (columns, ["-" * width for width in widths], *rows):
         print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")

@@ -7,15 +7,16 @@ import torch
 
 from benchmarks.federations import Asked
 from benchmarks.measure import show
-from comity.collaborators import Search
-from comity.core import Coalition
-from comity.datasets.synthetic import Synthetic, two_groups
-from comity.decide import decide
-from comity.fronts.hypernetwork import Training, train
-from comity.neural.rays import Rays
-from comity.neural.recipe import Recipe
-from comity.questions import TrainAlone
-from comity.searching import AtClients, OnFront
+from comity.core.names import Coalition
+from comity.deciding.decision import decide
+from comity.families.glm.searcher import FrontSearcher
+from comity.families.network.rays import Rays
+from comity.families.network.searcher import ClientSearcher
+from comity.families.network.trainer import train
+from comity.families.network.training import Training
+from comity.questions import Recipe, TrainAlone
+from comity.research.datasets.synthetic import Synthetic, two_groups
+from comity.search.collaborators import Search
 from comity.study import Study
 
 SEEDS = 10
@@ -28,7 +29,11 @@ STEPS_ALONE, RATE_ALONE = 200, 1e-2
 
 def by_exact_front(drawn: Synthetic) -> set[Coalition]:
     asked = Asked.of(drawn)
-    return set(decide(OnFront(asked.front(), Study("y").search()), asked.federation.clients).equilibrium.coalitions)
+    return set(
+        decide(
+            FrontSearcher(asked.front(), Study("y").search_settings()), asked.federation.clients
+        ).equilibrium.coalitions
+    )
 
 
 def by_neural_front(drawn: Synthetic, seed: int) -> set[Coalition]:
@@ -36,16 +41,16 @@ def by_neural_front(drawn: Synthetic, seed: int) -> set[Coalition]:
     asked = Asked.of(drawn)
     federation = asked.federation
     recipe = Recipe(
-        schema=asked.schema.to_json(), depth=0, loss="squared", folds=FOLDS, seed=seed, judged=False
+        schema=asked.schema, depth=0, loss="squared", folds=FOLDS, seed=seed, judged=False
     )  # fmt: skip
     base = torch.zeros(len(asked.schema.features) + 1)
     settings = Training(steps=STEPS, per_step=PER_STEP, rate=RATE, rays=Rays(sparse=SPARSE), seed=seed)
     trained = train(federation, recipe, base, settings)
-    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", base.numpy(), STEPS_ALONE, RATE_ALONE))
-    searching = AtClients(
+    alone = federation.ask(TrainAlone(recipe, "alone", base.numpy(), STEPS_ALONE, RATE_ALONE))
+    searching = ClientSearcher(
         federation=federation,
-        recipe=recipe.to_json(),
-        network=trained.network.to_json(),
+        recipe=recipe,
+        network=trained.network,
         parameters=trained.parameters,
         counts=np.array([len(y) for _, y in drawn.rows], np.float64),
         alone=np.array([alone[client].loss[0] for client in federation.clients]),

@@ -4,22 +4,21 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.federations import Asked, true_losses
 from benchmarks.measure import show
-from comity.collaborators import Search
-from comity.datasets.synthetic import KINDS, Kind, planted
-from comity.decide import decide
-from comity.descent import Points
-from comity.exhaustive import exhaust
-from comity.fronts.convex import Wanted
-from comity.fronts.quadratic import QuadraticFront
-from comity.schema import Task
-from comity.searching import OnFront
+from comity.core.arrays import Floats
+from comity.core.tasks import Task
+from comity.deciding.decision import decide
+from comity.deciding.exhaustive import Exhaustive
+from comity.families.glm.convex_front import ModelRequest
+from comity.families.glm.quadratic_front import QuadraticFront
+from comity.families.glm.searcher import FrontSearcher
+from comity.research.datasets.synthetic import KINDS, Kind, planted
+from comity.search.collaborators import Search
+from comity.search.descent import Points
 from comity.study import Study
 
-Floats = NDArray[np.float64]
 TASKS: tuple[Task, ...] = ("regression", "classes")
 SEEDS = 10  # of each kind and task
 CLIENTS = (4, 5, 6, 7, 8)  # by seed, over and over
@@ -46,17 +45,17 @@ class Scored:
 def score(seed: int, kind: Kind, task: Task, search: Search) -> Scored:
     asked = Asked.of(planted(seed, kind, task, CLIENTS[seed % len(CLIENTS)]))
     clients, front = asked.federation.clients, asked.front()
-    decision = decide(OnFront(front, search), clients)
-    tried = exhaust(front, clients, search)
+    decision = decide(FrontSearcher(front, search), clients)
+    tried = decide(Exhaustive(FrontSearcher(front, search)), clients)
     everybody = np.full((front.clients, front.clients), 1 / front.clients)
     pooled = search.with_best_penalty(front.trials(np.arange(front.clients)), everybody)
     alone, *others = (
         true_losses(asked.synthetic, asked.schema, _trained(asked, front, points))
-        for points in (decision.points["alone"], pooled, decision.points["best"], tried.chosen)
+        for points in (decision.points["alone"], pooled, decision.points["best"], tried.points["best"])
     )
     relative = [float((each / alone).mean()) for each in others]
     wanted = [frozenset(np.flatnonzero(row).tolist()) for row in decision.wishes]
-    truth = [frozenset(map(int, tried.choices[client])) for client in clients]
+    truth = [frozenset(np.flatnonzero(row).tolist()) for row in tried.wishes]
     return Scored(
         kind=kind,
         task=task,
@@ -78,11 +77,11 @@ def _trained(asked: Asked, front: QuadraticFront, points: Points) -> Floats:
         return start
     penalties = np.maximum(np.exp(points.log_penalty), _LEAST_PENALTY)
     views = np.zeros(len(start), np.intp)
-    return asked.convex.newton(Wanted(points.weights, penalties, views, start), _ROUNDS)
+    return asked.convex.newton(ModelRequest(points.weights, penalties, views, start), _ROUNDS)
 
 
 def main() -> None:
-    search = Study("y").search()
+    search = Study("y").search_settings()
     scores = [score(seed, kind, task, search) for kind, task, seed in product(KINDS, TASKS, range(SEEDS))]
     print(f"\n{len(scores)} planted federations: mean true loss, that of training alone being 1")
     rows = [

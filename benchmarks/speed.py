@@ -1,16 +1,17 @@
-"""How long the whole way takes, from tables to models that are judged, and how much memory."""
+"""Time and memory of a whole job, from tables to evaluated models."""
 
 import os
 import sys
 import time
 
 from benchmarks.measure import in_fresh_process, peak_memory, show
-from comity.datasets import adult
-from comity.datasets.synthetic import many_groups
+from comity.client.tables import read_clients
+from comity.families.family import Request
 from comity.federation import InProcess
-from comity.learn import learn
+from comity.research.datasets import adult
+from comity.research.datasets.synthetic import many_groups
+from comity.solving.findings import learn
 from comity.study import Study
-from comity.tables import read_clients
 
 RIDGE = (10, 100, 1000)
 
@@ -29,22 +30,24 @@ def uci_adult() -> None:
 
 
 def report(federation: InProcess, study: Study) -> None:
-    """Print seconds, seconds of CPU, peak memory, rounds and coalitions."""
+    """Print the seconds, CPU seconds, peak memory, rounds and coalitions of a job."""
     start, cpu = time.perf_counter(), time.process_time()
-    learned = learn(federation, study)
+    learned = learn(Request(federation, study))
     took, worked = time.perf_counter() - start, time.process_time() - cpu
     coalitions = len(learned.decision.equilibrium.coalitions)
     print(took, worked, peak_memory(), federation.traffic.rounds, coalitions)
 
 
 def main() -> None:
-    print("\nThe whole way: schema, collaborators, coalitions, honest judgement, models, and the figures for the proof")
+    print(
+        "\nThe whole job: schema, collaborators, coalitions, nested evaluation, models, and the utilities for the proof"
+    )
     rows = [_row(f"ridge, {n:,} clients × 100 rows × 20 columns", f"ridge({n})") for n in RIDGE]
     rows.append(_row("logistic, 30 clients × 500 rows × 10 columns", "logistic()"))
     if os.environ.get("COMITY_DATA"):
         rows.append(_row("UCI Adult, 2 clients, 32,561 rows", "uci_adult()"))
     else:
-        print("UCI Adult is left out: COMITY_DATA does not say where its files are", file=sys.stderr)
+        print("UCI Adult is left out: set COMITY_DATA to the directory of its files", file=sys.stderr)
     show(["federation", "time", "CPU", "peak memory", "rounds", "coalitions"], rows)
 
 

@@ -4,9 +4,9 @@ import time
 
 from benchmarks.federations import Asked
 from benchmarks.measure import show
-from comity.datasets.synthetic import two_groups
-from comity.decide import decide
-from comity.searching import OnFront
+from comity.deciding.decision import decide
+from comity.families.glm.searcher import FrontSearcher
+from comity.research.datasets.synthetic import two_groups
 from comity.study import Study
 
 GROUPS = [{"0", "1", "2"}, {"3", "4", "5"}]
@@ -23,7 +23,7 @@ SETTINGS = (
 
 def main() -> None:
     print("\nThe paper's six clients: how often just the true coalitions are found, and CPU for graph and equilibrium")
-    search = Study("y").search()
+    search = Study("y").search_settings()
     rows = []
     for dim, count, spread, noise, truth, seeds in SETTINGS:
         right, asking, deciding = 0, 0.0, 0.0
@@ -33,7 +33,7 @@ def main() -> None:
             asked = Asked.of(drawn)
             front = asked.front()
             middle = time.process_time()
-            decision = decide(OnFront(front, search), asked.federation.clients)
+            decision = decide(FrontSearcher(front, search), asked.federation.clients)
             asking, deciding = asking + middle - start, deciding + time.process_time() - middle
             right += sorted(map(sorted, decision.equilibrium.coalitions)) == [sorted(c) for c in truth]
         name = "two groups" if truth is GROUPS else "singletons"

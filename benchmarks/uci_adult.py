@@ -4,13 +4,13 @@ import os
 import sys
 
 from benchmarks.measure import show
-from comity.datasets import adult
-from comity.solving import solve
+from comity.research.datasets import adult
+from comity.solving.solve import solve
 
 
 def main() -> None:
     if not os.environ.get("COMITY_DATA"):
-        print("UCI Adult is left out: COMITY_DATA does not say where its files are", file=sys.stderr)
+        print("UCI Adult is left out: set COMITY_DATA to the directory of its files", file=sys.stderr)
         return
     data = adult.load()
     print("\nUCI Adult, accuracy on the test rows in per cent (paper: alone 83.5 and 66.9, best weights 82.8 and 77.0)")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from comity import BenefitGraph, Game, certify, find_equilibrium
-from comity.drawing import draw
+from comity.report.drawing import draw
 
 WISHES = {
     "Alpha": ["Beta"],

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import comity
-from comity.fronts.hypernetwork import Training
+from comity.families.network.training import Training
 from comity.report import write_report
 
 SIZE, ROWS = 8, 100
@@ -33,8 +33,8 @@ def main(out: Path) -> None:
     clients = {name: images(seed, negative=name in "CD") for seed, name in enumerate("ABCD")}
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv2d(1, 1, SIZE), nn.Flatten(0))  # a filter as large as the image
-    result = comity.solve(
-        clients, model=module, loss="squared", training=Training(steps=120, rate=0.02, per_step=4, checks=5), folds=3
+    result = comity.solve_modules(
+        clients, module, loss="squared", training=Training(steps=120, rate=0.02, per_step=4, checks=5), folds=3
     )
     print(result)
     for client, standing in result.utilities.items():

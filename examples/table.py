@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 import comity
-from comity.datasets.hospitals import CLIENT, TARGET, hospitals
 from comity.report import write_report
+from comity.research.datasets.hospitals import CLIENT, TARGET, hospitals
 
 
 def main(out: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,19 +12,24 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from forking import Forked
+from support.forking import Forked
 
 settings.register_profile("comity", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("comity")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
+# A shell starts background jobs (`make test &`) with SIGINT ignored, and every command that a test starts would inherit
+# that and could not be interrupted. A signal that is caught is reset to its default in a new program.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+
 
 # Seconds, about, that files of tests take which wait for other processes most of their time.
 _SLOW = {
     "federation/test_deployment.py": 400,
-    "cli/test_federation_deployed.py": 200,
-    "federation/test_simulation.py": 120,
+    "cli/test_federation_deployed.py": 140,
+    "federation/test_simulation.py": 60,
     "examples/test_runs.py": 110,
 }
 

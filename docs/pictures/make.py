@@ -9,10 +9,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import comity
-from comity.datasets.hospitals import hospitals
-from comity.datasets.paper import figure_1
-from comity.drawing import draw
 from comity.report import write_report
+from comity.report.drawing import draw
+from comity.research.datasets.hospitals import hospitals
+from comity.research.datasets.paper import figure_1
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 APP = Path(__file__).parent / "app"
-SITES = {"north": 1.0, "south": 1.0, "coast": -1.0}  # how the measurements bode there
+SITES = {"north": 1.0, "south": 1.0, "coast": -1.0}  # the sign of the measurements' effect at each site
 
 
 def write_site(place: Path, name: str, sign: float, seed: int) -> None:
@@ -28,7 +28,7 @@ def write_site(place: Path, name: str, sign: float, seed: int) -> None:
 
 
 def main(out: Path) -> int:
-    """Write the sites, run the app in Flower's simulation, and show what a site was asked."""
+    """Write the sites, run the app in Flower's simulation, and print the audit log of one site."""
     out = out.resolve()
     for seed, (name, sign) in enumerate(SITES.items()):
         write_site(out / "sites" / name, name, sign, seed)

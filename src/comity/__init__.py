@@ -13,11 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from comity.axioms import Witness
-    from comity.certificate import Certificate, Verdict, certify
     from comity.client import Client, Policy, Privacy
-    from comity.core import BenefitGraph, Coalition, Game
-    from comity.equilibrium import find_equilibrium, stable_coalitions
+    from comity.client.sites import Site
+    from comity.core.names import Coalition
     from comity.errors import (
         ChangedError,
         ComityError,
@@ -30,47 +28,56 @@ if TYPE_CHECKING:
         UnknownClientError,
     )
     from comity.federation import Federation, InProcess
-    from comity.peels import Equilibrium, Peel, UnmetWish
-    from comity.result import Result, verify
-    from comity.sites import Site
-    from comity.solving import solve
+    from comity.game.axioms import Witness
+    from comity.game.certificate import Certificate, Verdict, certify
+    from comity.game.equilibrium import find_equilibrium, stable_coalitions
+    from comity.game.game import Game
+    from comity.game.graph import BenefitGraph
+    from comity.game.peels import Equilibrium, Peel, UnmetWish
+    from comity.research.leaderboard import compare
+    from comity.result.result import Result
+    from comity.result.verification import verify
+    from comity.solving.modules import solve_modules
+    from comity.solving.solve import solve
     from comity.study import Study
 
 __version__ = "0.1.0"
 
 # Loaded on first use, so that `import comity` and `comity --help` take no time.
 _HOMES = {
-    "BenefitGraph": "core",
-    "Certificate": "certificate",
+    "BenefitGraph": "game.graph",
+    "Certificate": "game.certificate",
     "ChangedError": "errors",
-    "Client": "client",
-    "Coalition": "core",
+    "Client": "client.client",
+    "Coalition": "core.names",
     "ComityError": "errors",
     "ComityWarning": "errors",
-    "Equilibrium": "peels",
+    "Equilibrium": "game.peels",
     "Federation": "federation",
-    "Game": "core",
     "FormatError": "errors",
+    "Game": "game.game",
     "InProcess": "federation",
     "InputError": "errors",
     "MissingDependencyError": "errors",
     "OutputError": "errors",
-    "Peel": "peels",
-    "Policy": "client",
-    "Privacy": "client",
+    "Peel": "game.peels",
+    "Policy": "client.policy",
+    "Privacy": "client.privacy",
     "RefusedError": "errors",
-    "Result": "result",
-    "Site": "sites",
+    "Result": "result.result",
+    "Site": "client.sites",
     "Study": "study",
     "UnknownClientError": "errors",
-    "UnmetWish": "peels",
-    "Verdict": "certificate",
-    "Witness": "axioms",
-    "certify": "certificate",
-    "find_equilibrium": "equilibrium",
-    "solve": "solving",
-    "stable_coalitions": "equilibrium",
-    "verify": "result",
+    "UnmetWish": "game.peels",
+    "Verdict": "game.certificate",
+    "Witness": "game.axioms",
+    "certify": "game.certificate",
+    "compare": "research.leaderboard",
+    "find_equilibrium": "game.equilibrium",
+    "solve": "solving.solve",
+    "solve_modules": "solving.modules",
+    "stable_coalitions": "game.equilibrium",
+    "verify": "result.verification",
 }
 
 __all__ = [
@@ -102,8 +109,10 @@ __all__ = [
     "Witness",
     "__version__",
     "certify",
+    "compare",
     "find_equilibrium",
     "solve",
+    "solve_modules",
     "stable_coalitions",
     "verify",
 ]

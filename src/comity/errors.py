@@ -1,69 +1,78 @@
-"""What can go wrong, as one tree under `ComityError`.
+"""The errors that comity raises, as one tree under `ComityError`.
 
-Every message says what was given, what was expected and what to do about it; the command line prints it as it is.
+Every message explains what was given, what was expected and what to do about it; the command line prints it unchanged.
 """
 
 from collections.abc import Mapping
 
 
 class ComityError(Exception):
-    """Any error that comity raises on purpose."""
+    """The base class of all errors that comity raises deliberately.
+
+    Example:
+        >>> import comity
+        >>> try:
+        ...     comity.BenefitGraph({"a": ["b"]})
+        ... except comity.ComityError as error:
+        ...     print(error)
+        the collaborators of 'a' (each needs its own entry): unknown client 'b'; the clients are 'a'
+    """
 
 
 class InputError(ComityError, ValueError):
-    """What was given does not make sense: a name, a graph, a game, a partition, a file."""
+    """An argument or a file is not valid: a name, a graph, a game, a partition, a table, a setting."""
 
 
 class UnknownClientError(InputError, LookupError):
-    """A name that is not a client's."""
+    """A name is not that of a client; the message suggests the most similar one."""
 
 
 class FormatError(InputError):
-    """A file cannot be read as what its name says it is."""
+    """A file cannot be read, or not in the format that its name indicates."""
 
 
 class ChangedError(FormatError):
-    """A saved result is not as it was written, or what it says does not follow from its own figures."""
+    """A saved result was changed after it was written, or its conclusions do not follow from its numbers."""
 
 
 class OutputError(ComityError, OSError):
-    """A result cannot be written where it was asked for."""
+    """A file or directory cannot be written."""
 
 
 class MissingDependencyError(ComityError, ImportError):
-    """An optional package is needed for this and is not installed."""
+    """An optional package is needed and not installed; the message names the extra that installs it."""
 
 
 class RefusedError(ComityError):
-    """A client refuses a question: its policy forbids it."""
+    """A client refuses a question because its policy forbids it."""
 
 
 class UnfitError(InputError):
-    """What is asked does not fit the rows that are there: a column lacks, or rows are too few. It tells no value."""
+    """A question does not fit a client's rows: a column is missing, or rows are too few. The message holds no value."""
 
 
 class AnswerError(ComityError):
-    """A client's answer is not what was asked for: of another record or shape, not a number, or in another's name."""
+    """A client's answer is not valid: another kind of record, another shape, not a number, or in another's name."""
 
     def __init__(self, client: str, reason: str) -> None:
-        super().__init__(f"client {client!r} cannot be understood: {reason}")
+        super().__init__(f"the answer of client {client!r} is not valid: {reason}")
         self.client, self.reason = client, reason
 
 
 class DepartedError(ComityError):
-    """Clients do not answer any more, or not in a way that can be understood; `reasons` says of each why."""
+    """Clients no longer answer, or not with valid answers; `reasons` has the reason for each client."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"client {client!r} is gone: {why}" for client, why in reasons.items()))
+        super().__init__("; ".join(f"client {client!r} has left: {reason}" for client, reason in reasons.items()))
         self.reasons = dict(reasons)
 
 
 class TrainingError(ComityError, ArithmeticError):
-    """A training cannot go on: a loss is not a number."""
+    """Training cannot continue because a loss is not a number."""
 
 
 class NotFiniteError(TrainingError):
-    """An answer holds a value that is infinite or not a number; `client` says whose it is."""
+    """The answer of `client` holds a value that is infinite or not a number."""
 
     def __init__(self, client: str) -> None:
         super().__init__(
@@ -73,24 +82,26 @@ class NotFiniteError(TrainingError):
 
 
 class MissingClientsError(ComityError):
-    """Clients are missing, `clients`, and it cannot go on without them."""
+    """The work cannot continue without the missing `clients`."""
 
     def __init__(self, message: str, clients: tuple[str, ...]) -> None:
         super().__init__(message)
         self.clients = clients
 
 
-def told_outside(name: str | None, error: Exception) -> str:
-    """Return what a client says outside of an error: the message if it can hold no value of its rows, else its kind.
+def public_message(name: str | None, error: Exception) -> str:
+    """Return the message of an error that a client may send to others: without any value of its rows.
 
-    >>> told_outside("a", InputError("column 'name' has 'Smith', which is not a finite number"))
+    >>> public_message("a", InputError("column 'name' has 'Smith', which is not a finite number"))
     "client 'a' cannot answer: its rows or its settings do not fit (InputError); its audit log and its terminal say why"
     """
     if isinstance(error, RefusedError | UnfitError):
         return str(error)
-    who, kind = "a site" if name is None else f"client {name!r}", type(error).__name__
-    return f"{who} cannot answer: its rows or its settings do not fit ({kind}); its audit log and its terminal say why"
+    sender, kind = "a site" if name is None else f"client {name!r}", type(error).__name__
+    return (
+        f"{sender} cannot answer: its rows or its settings do not fit ({kind}); its audit log and its terminal say why"
+    )
 
 
 class ComityWarning(UserWarning):
-    """Something had to be decided that the user may want to know, such as a column that was left out."""
+    """A decision that the user may want to know about, such as a column that was left out."""

@@ -1,41 +1,50 @@
-"""The seam: whatever is learned about rows is asked of clients, wherever these are."""
+"""The federation: everything that is learned about rows is asked of clients through `Federation.ask`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, TypeVar, final
 
 import numpy as np
 
-from comity.checks import check_answer
-from comity.core import check_names, unknown_client
-from comity.errors import InputError, NotFiniteError
+from comity.core.arrays import Tensors
+from comity.core.names import check_names, unknown_client
+from comity.errors import AnswerError, InputError, NotFiniteError
 from comity.questions import Packed, pack, unpack
+from comity.questions.checks import check_answer
+
+T = TypeVar("T")
+Read = Callable[[str, Packed], Any]
+"""Unpacks and checks the answer of a client; one that does not fit its question is an `AnswerError`."""
 
 
 class Member(Protocol):
-    """Who can be asked: a `Client` with a table, or one with examples for a torch module."""
+    """A client that can be asked: a `Client` with a table, or a `DatasetClient` with examples for a torch module."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The client's name."""
 
-    def answer(self, question: object) -> Any:
-        """Answer a question, or refuse it."""
+    def reply(self, packed: Packed) -> Packed:
+        """Answer a question, both as they are sent, or refuse it."""
 
 
 @dataclass(slots=True)
 class Traffic:
-    """What asking has cost so far: rounds, and bytes to and from the clients."""
+    """The cost of questions and answers: rounds, and bytes to and from the clients."""
 
     rounds: int = 0
     sent: int = 0
     received: int = 0
 
     def add(self, cost: Traffic) -> None:
-        """Count what more was spent."""
+        """Add a cost.
+
+        Args:
+            cost: What was spent.
+        """
         self.rounds += cost.rounds
         self.sent += cost.sent
         self.received += cost.received
@@ -43,7 +52,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Federation(ABC):
-    """Clients that can be asked. A round, one `ask` to many, may take seconds: few rounds, with much in each."""
+    """Clients that can be asked questions. A round, one `ask` of many clients, may take seconds: ask much in each."""
 
     traffic: Traffic = field(default_factory=Traffic, init=False)
 
@@ -54,106 +63,165 @@ class Federation(ABC):
 
     @property
     def hides_terms(self) -> bool:
-        """Whether `total` shows nobody a single term; then everybody should be asked, as few hide little."""
+        """Whether `total` hides the answers of single clients; then ask all, as few hide each other badly."""
         return False
 
     @abstractmethod
-    def _carry(self, questions: Mapping[str, Packed]) -> Mapping[str, Packed]:
-        """Carry each client its question, all at the same time, and bring back the answers."""
+    def _carry(self, questions: Mapping[str, Packed], read: Read) -> dict[str, Any]:
+        """Send each client its question, all at the same time, and return the answers, each read once by `read`."""
 
-    def _carry_total(self, questions: Mapping[str, Packed]) -> tuple[Packed, Traffic]:
-        """Carry questions as `_carry` does, and bring back the sum of the answers and what that cost.
+    def _carry_total(self, questions: Mapping[str, Packed], read: Read) -> tuple[Any, Traffic]:
+        """Send questions as `_carry` does, and return the sum of the answers and the cost.
 
-        It is for a federation to say how much of single answers is seen on the way: here, all.
+        Here all answers are seen on the way; a federation with secure sums overrides this.
         """
-        answers = self._carry(questions)
-        return summed(answers), _cost(questions, answers)
+        counted = _Counted(read)
+        answers = self._carry(questions, counted)
+        return sum_answers(answers), counted.cost(questions)
 
     def ask(self, question: object, clients: Iterable[str] | None = None) -> dict[str, Any]:
-        """Ask clients (all, if not told) a question, or each its own by a mapping from client to question."""
-        packed = self._packed(question, clients)
-        answers = self._carry(packed)
-        self.traffic.add(_cost(packed, answers))
-        given = {name: unpack(answers[name]) for name in packed}
-        for name, answer in given.items():
-            check_answer(name, unpack(packed[name]), answer)
-        return given
+        """Ask clients, and wait for their answers.
+
+        Args:
+            question: A question for all clients, or a mapping from each client to its own question.
+            clients: The names of the clients to ask; by default all.
+
+        Returns:
+            The answer of each client.
+
+        Raises:
+            UnknownClientError: If a name is not a client's.
+            RefusedError: If a client's policy does not allow the answer.
+            AnswerError: If an answer does not fit its question.
+        """
+        questions = self._questions(question, clients)
+        packed = _packed(questions)
+        counted = _Counted(_reader(questions))
+        answers = self._carry(packed, counted)
+        self.traffic.add(counted.cost(packed))
+        return {name: answers[name] for name in questions}
 
     def total(self, question: object, clients: Iterable[str] | None = None) -> Any:
-        """Ask as `ask` does where only a sum is needed: return one answer, whose arrays are the sums of the clients'.
+        """Ask as `ask` does, where only the sum of the answers is needed.
 
-        Whatever weighs the clients is for them to multiply by. An answer with a value that is infinite or not a number
-        is a `NotFiniteError`.
+        Args:
+            question: A question for all clients, or a mapping from each client to its own question. Weights of the
+                clients must be part of the questions.
+            clients: The names of the clients to ask; by default all.
+
+        Returns:
+            One answer, whose arrays are the sums of those of the clients.
+
+        Raises:
+            NotFiniteError: If an answer holds a value that is infinite or not a number.
+            InputError: If nobody is asked, or the answers cannot be summed.
         """
-        packed = self._packed(question, clients)
-        if not packed:
+        questions = self._questions(question, clients)
+        if not questions:
             raise InputError("nobody is asked, and a sum of no answers has no shape; ask one client or more")
-        answer, cost = self._carry_total(packed)
+        answer, cost = self._carry_total(_packed(questions), _reader(questions))
         self.traffic.add(cost)
-        return unpack(answer)
+        return answer
 
-    def _packed(self, question: object, clients: Iterable[str] | None) -> dict[str, Packed]:
-        """Return what each client is asked, as it is sent."""
+    def _questions(self, question: object, clients: Iterable[str] | None) -> dict[str, object]:
+        """Return the question of each client."""
         if isinstance(question, Mapping):
-            asked = dict(question)
+            questions = dict(question)
         else:
-            asked = dict.fromkeys(self.clients if clients is None else clients, question)
-        for name in asked:
+            questions = dict.fromkeys(self.clients if clients is None else clients, question)
+        for name in questions:
             if name not in self.clients:
                 raise unknown_client(name, self.clients)
-        return {name: pack(each) for name, each in asked.items()}
+        return questions
 
 
-def _cost(questions: Mapping[str, Packed], answers: Mapping[str, Packed]) -> Traffic:
-    """Return what one round of questions and answers costs."""
-    return Traffic(1, *(sum(each.size for each in packed.values()) for packed in (questions, answers)))
+def _packed(questions: Mapping[str, object]) -> dict[str, Packed]:
+    """Return the question of each client as it is sent; one that goes to several clients is packed once."""
+    once = {number: pack(question) for number, question in {id(each): each for each in questions.values()}.items()}
+    return {name: once[id(question)] for name, question in questions.items()}
 
 
-def summed(answers: Mapping[str, Packed]) -> Packed:
-    """Return the sum of clients' answers, array by array; they must be of one kind and hold arrays alone.
+def _reader(questions: Mapping[str, object]) -> Read:
+    """Return the function that unpacks an answer and checks that it fits the question of the client."""
+
+    def read(client: str, packed: Packed) -> Any:
+        try:
+            answer = unpack(packed)
+        except InputError as error:
+            raise AnswerError(client, str(error)) from None
+        check_answer(client, questions[client], answer)
+        return answer
+
+    return read
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Reads answers, and counts the bytes of those that fit their questions."""
+
+    read: Read
+    received: int = 0
+
+    def __call__(self, client: str, packed: Packed) -> Any:
+        answer = self.read(client, packed)
+        self.received += packed.size
+        return answer
+
+    def cost(self, questions: Mapping[str, Packed]) -> Traffic:
+        """Return the cost of a round with these questions."""
+        return Traffic(1, sum(question.size for question in questions.values()), self.received)
+
+
+def sum_answers(answers: Mapping[str, T]) -> T:
+    """Return the sum of clients' answers, array by array; they must be of one kind and hold only arrays.
 
     >>> from comity.questions import HeldLossesAnswer
-    >>> answers = {name: pack(HeldLossesAnswer(np.array([loss, 1.0]))) for name, loss in (("a", 2.0), ("b", 5.0))}
-    >>> unpack(summed(answers))
+    >>> sum_answers({name: HeldLossesAnswer(np.array([loss, 1.0])) for name, loss in (("a", 2.0), ("b", 5.0))})
     HeldLossesAnswer(losses=array([7., 2.]))
     """
-    (first, like), *others = answers.items()
-    total = dict(like.arrays)
-    for name, answer in answers.items():
-        check_summable(name, answer)
-    for name, answer in others:
-        if layout(answer) != layout(like):
+    terms = {client: _arrays_to_sum(client, answer) for client, answer in answers.items()}
+    (first, like), *others = terms.items()
+    total = dict(like)
+    for client, arrays in others:
+        if _layout(arrays) != _layout(like):
             raise InputError(
-                f"answers cannot be summed: that of client {first!r} has {layout(like)}, and that of {name!r} "
-                f"{layout(answer)}"
+                f"answers cannot be summed: that of client {first!r} has {_layout(like)}, and that of {client!r} "
+                f"{_layout(arrays)}"
             )
-        total = {label: total[label] + array for label, array in answer.arrays.items()}
-    return Packed(like.kind, like.plain, total)
+        total = {name: total[name] + array for name, array in arrays.items()}
+    return type(answers[first])(**total)
 
 
-def check_summable(client: str, answer: Packed) -> None:
-    """Check that a client's answer holds arrays alone, and finite numbers in them."""
-    if answer.plain != "{}":
-        raise InputError(f"a {answer.kind} cannot be summed: beside arrays it has {answer.plain}")
-    if not all(np.isfinite(array).all() for array in answer.arrays.values()):
+def _arrays_to_sum(client: str, answer: object) -> dict[str, Tensors]:
+    """Return the arrays of a client's answer, or raise an error if it holds anything else or is not finite."""
+    values = {each.name: getattr(answer, each.name) for each in fields(answer)}  # type: ignore[arg-type]
+    if rest := [name for name, value in values.items() if not isinstance(value, np.ndarray)]:
+        raise InputError(f"a {type(answer).__name__} cannot be summed: beside arrays it has {', '.join(rest)}")
+    if not all(np.isfinite(array).all() for array in values.values()):
         raise NotFiniteError(client)
+    return values
 
 
-def layout(answer: Packed) -> str:
-    """Return what an answer's arrays are, without their values.
-
-    >>> from comity.questions import HeldLossesAnswer
-    >>> layout(pack(HeldLossesAnswer(np.zeros(3))))
-    'a HeldLossesAnswer of losses (3,) float64'
-    """
-    arrays = ", ".join(f"{label} {array.shape} {array.dtype}" for label, array in sorted(answer.arrays.items()))
-    return f"a {answer.kind} of {arrays}"
+def _layout(arrays: Mapping[str, Tensors]) -> str:
+    """Return the names, shapes and types of arrays, for a message."""
+    return ", ".join(f"{name} {array.shape} {array.dtype}" for name, array in sorted(arrays.items()))
 
 
 @final
 @dataclass(frozen=True)
 class InProcess(Federation):
-    """Clients in this process. Questions and answers are packed and unpacked all the same, as on a wire."""
+    """A federation of clients in this process; questions and answers are packed and unpacked as on a network.
+
+    Args:
+        members: The clients.
+
+    >>> import pandas as pd
+    >>> from comity.client import Client
+    >>> from comity.questions import Describe
+    >>> federation = InProcess(tuple(Client(name, pd.DataFrame({"y": range(20)})) for name in ("a", "b")))
+    >>> {name: answer.rows for name, answer in federation.ask(Describe("y")).items()}
+    {'a': 20, 'b': 20}
+    """
 
     members: tuple[Member, ...]
 
@@ -165,6 +233,6 @@ class InProcess(Federation):
         """The names of the clients."""
         return tuple(client.name for client in self.members)
 
-    def _carry(self, questions: Mapping[str, Packed]) -> Mapping[str, Packed]:
+    def _carry(self, questions: Mapping[str, Packed], read: Read) -> dict[str, Any]:
         members = {client.name: client for client in self.members}
-        return {name: pack(members[name].answer(unpack(question))) for name, question in questions.items()}
+        return {name: read(name, members[name].reply(question)) for name, question in questions.items()}

@@ -1,147 +1,193 @@
-"""The settings of a study: what to predict, how to judge, how sure to be. A TOML file can hold them."""
+"""The settings of a study: what to predict, how models are evaluated, and how collaborators are chosen."""
 
 from __future__ import annotations
 
-import difflib
-import math
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from comity.collaborators import ClipRule, Search
-from comity.core import shown
+from comity.core.names import shown
+from comity.core.settings import (
+    Declaration,
+    check_known,
+    check_settings,
+    choice,
+    name,
+    names,
+    path,
+    real,
+    settings_file,
+    settings_of,
+    whole,
+)
+from comity.core.tasks import METRICS_OF, MetricName, Task
+from comity.core.wording import mention
 from comity.errors import InputError
-from comity.files import read_text
-from comity.metrics import METRICS
-from comity.questions import Split
-from comity.schema import Task
+
+# The command line takes its options from here, and must start at once: what needs numpy is imported when it is used.
+if TYPE_CHECKING:
+    from comity.questions import Split
+    from comity.search.collaborators import Search
 
 Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
-Model = Literal["linear", "mlp", "module"]
-# Folds are repeated, since with few rows one way to draw them may mislead; with more clients there is more to do.
+SearchName = Literal["spo", "exhaustive"]
+# With few clients, folds are drawn several times, since one draw of few rows may mislead; with many it takes too long.
+# Each pair is a number of clients and the default for up to that many.
 _REPEATS = ((12, 4), (24, 2))
 _JUDGES = ((24, 10), (300, 5))
-_FEWEST_FOLDS = 2
-_LEAST, _MOST = 1e-9, 1e3  # penalties
-PATHS = ("source", "out")  # what a file may say besides settings
+_FOLDS, _MIN_REPEATS, _MIN_JUDGES = 5, 1, 3
+
+
+def _check_model_name(value: object) -> str:
+    """Return the name of a family of models."""
+    from comity.families.registry import FAMILIES
+
+    if not isinstance(value, str) or value not in FAMILIES:
+        raise InputError(f"{mention('model')} is {shown(value)}; it must be one of {', '.join(FAMILIES)}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is asked: the target, how models are judged, and how sure one wants to be.
+    """The settings of a study.
 
-    `task` and `metric` follow from the target unless told. `exclude` leaves columns out, `keep` keeps one that looks
-    like an identifier, and `without` leaves clients out. `folds` parts of the rows choose collaborators and penalties,
-    `repeats` times over; `judges` parts judge honestly what was chosen on the rest; both follow from the number of
-    clients unless told. `confidence` is how many standard errors a gain must have to count. `weights` are per sample,
-    or per client as in the paper; `rule` is the smallest set that is nearly as good, or the paper's clipped weights.
-    `resamples` of the rows say how sure each edge is. `client` is the column that says whose a row is, where rows come
-    in one table. `penalty` fixes the ridge penalty of all models instead of letting the folds choose it.
+    They have the same names in Python, in a TOML file and on the command line (``--fine-tune`` for `fine_tune`). The
+    model ``module`` stands for a torch module, which only `comity.solve_modules` takes.
 
-    `model` is linear, or a perceptron (``mlp``) with `depth` hidden layers of `width`, whose hypernetwork is trained in
-    so many `steps`; then `folds` is how often rows are held out in turn to choose by, 1 being one part in six, once.
-    `fine_tune` is how many steps each client takes with its shared model on its own rows, in the end. With
-    `local_steps`, clients take so many of the steps by themselves between two rounds, where a round takes seconds.
-    A ``module`` of torch's is for `comity.solve` only.
+    Args:
+        target: The column to predict.
+        task: Whether the target is a number (regression) or one of several classes. Default: follows from the metric if
+            that is given, otherwise from the values of the target.
+        metric: The metric in which results are reported. Default: follows from the task: auc for classes, rmse for
+            regression.
+        exclude: Columns to leave out. Default: none.
+        keep: Columns to keep although they look like identifiers. Default: none.
+        without: Clients to leave out. Default: none.
+        folds: Number of folds of the rows by which collaborators and penalties are chosen. Default: follows from the
+            model: 5 if linear; 1 for networks, which holds out one sixth of the rows once.
+        repeats: How often the folds are drawn. Default: follows from the number of clients: 4 for up to 12, 2 for up to
+            24, 1 for more.
+        judges: Number of outer folds, which evaluate on held-out rows what was chosen on the others. Default: follows
+            from the number of clients: 10 for up to 24, 5 for up to 300, 3 for more.
+        confidence: How many standard errors a gain must exceed to count. Default: 1.0.
+        weights: Whether a client's weight is that of each of its rows (sample) or of all of them together (client, as
+            in the paper). Default: sample.
+        rule: How collaborators are chosen: the smallest set that is nearly as good as the best (smallest), or all with
+            a weight above a threshold, as in the paper (clip). Default: smallest.
+        resamples: How often the rows are resampled to measure how certain each edge is. Default: 0.
+        seed: Seed of everything that is drawn at random; the same seed gives the same result. Default: 0.
+        client: The column that names the client of each row, where all rows are in one table. Default: none.
+        penalty: The ridge penalty of all models, from 1e-9 to 1000. Default: chosen by the folds.
+        model: The kind of model: linear or logistic regression (linear), or a perceptron (mlp, needs torch). Default:
+            linear.
+        search: How collaborators are searched for: on the Pareto front, as in the paper (spo), or by trying every
+            subset of at most 12 clients (exhaustive). Default: spo.
+        width: Units in each hidden layer of a perceptron. Default: 32.
+        depth: Hidden layers of a perceptron. Default: 1.
+        steps: Training steps of the hypernetwork that generates perceptrons. Default: 800.
+        fine_tune: Steps by which each client finally tunes its model on its own rows. Default: 0.
+        local_steps: Training steps that clients take between two rounds of communication; 0 means one round for each
+            step. Default: 0.
+
+    Raises:
+        InputError: A value is not allowed, or settings contradict each other.
 
     >>> Study("died").split(clients=8).judges
     10
+    >>> Study("died", folds=1)
+    Traceback (most recent call last):
+    comity.errors.InputError: folds is 1; it must be a whole number, 2 or more
     """
 
-    target: str
-    task: Task | None = None
-    metric: str | None = None
-    exclude: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    folds: int | None = None
-    repeats: int | None = None
-    judges: int | None = None
-    confidence: float = 1.0
-    weights: Weights = "sample"
-    rule: Rule = "smallest"
-    resamples: int = 0
-    seed: int = 0
-    client: str | None = None
-    penalty: float | None = None
-    model: Model = "linear"
-    width: int = 32
-    depth: int = 1
-    steps: int = 800
-    fine_tune: int = 0
-    local_steps: int = 0
+    target: Annotated[str, name("column")]
+    task: Annotated[Task | None, choice(Task)] = None
+    metric: Annotated[MetricName | None, choice(MetricName)] = None
+    exclude: Annotated[tuple[str, ...], names("column")] = ()
+    keep: Annotated[tuple[str, ...], names("column")] = ()
+    without: Annotated[tuple[str, ...], names("client")] = ()
+    folds: Annotated[int | None, whole(1)] = None
+    repeats: Annotated[int | None, whole(1)] = None
+    judges: Annotated[int | None, whole(2)] = None
+    confidence: Annotated[float, real(0, noun="a number of standard errors")] = 1.0
+    weights: Annotated[Weights, choice(Weights)] = "sample"
+    rule: Annotated[Rule, choice(Rule)] = "smallest"
+    resamples: Annotated[int, whole(0)] = 0
+    seed: Annotated[int, whole(0)] = 0
+    client: Annotated[str | None, name("column")] = None
+    penalty: Annotated[float | None, real(1e-9, 1e3)] = None
+    model: Annotated[str, Declaration("the name of a kind of model", _check_model_name, metavar="NAME")] = "linear"
+    search: Annotated[SearchName, choice(SearchName)] = "spo"
+    width: Annotated[int, whole(1)] = 32
+    depth: Annotated[int, whole(1)] = 1
+    steps: Annotated[int, whole(1)] = 800
+    fine_tune: Annotated[int, whole(0)] = 0
+    local_steps: Annotated[int, whole(0)] = 0
 
     def __post_init__(self) -> None:
-        _check_choice("task", self.task, (None, *get_args(Task)))
-        _check_choice("metric", self.metric, (None, *METRICS))
-        _check_choice("weights", self.weights, get_args(Weights))
-        _check_choice("rule", self.rule, get_args(Rule))
-        _check_choice("model", self.model, get_args(Model))
-        if self.folds is not None:
-            _check_whole("folds", self.folds, _FEWEST_FOLDS if self.model == "linear" else 1)
-        for name in ("width", "depth", "steps"):
-            _check_whole(name, getattr(self, name), 1)
-        for name in ("fine_tune", "local_steps"):
-            _check_whole(name, getattr(self, name), 0)
-        for name in ("repeats", "judges"):
-            if getattr(self, name) is not None:
-                _check_whole(name, getattr(self, name), 1 if name == "repeats" else _FEWEST_FOLDS)
-        _check_whole("resamples", self.resamples, 0)
-        _check_whole("seed", self.seed, 0)
-        confidence: object = self.confidence
-        if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence < math.inf:
-            raise InputError(f"confidence is {self.confidence!r}; it must be a number of standard errors, 0 or more")
-        penalty: object = self.penalty
-        if isinstance(penalty, bool) or (
-            penalty is not None and (not isinstance(penalty, int | float) or not _LEAST <= penalty <= _MOST)
-        ):
-            raise InputError(f"penalty is {penalty!r}; it must be a number from {_LEAST:g} to {_MOST:g}")
-        target: object = self.target
-        if not isinstance(target, str) or not target:
-            raise InputError(f"the target is {self.target!r}; it must be the name of a column")
-        client: object = self.client
-        if client is not None and (not isinstance(client, str) or not client):
-            raise InputError(f"the client is {self.client!r}; it must be the name of a column")
-        for setting, of in (("exclude", "columns"), ("keep", "columns"), ("without", "clients")):
-            names: Any = getattr(self, setting)
-            if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-                raise InputError(f"{setting} is {names!r}; it must be a list of names of {of}")
-            object.__setattr__(self, setting, tuple(names))
-        for name in self._out_of_place():
-            raise InputError(f"{name} has no meaning for the model {self.model!r}; leave it out")
-        if both := [name for name in self.keep if name in self.exclude]:
-            raise InputError(f"column {both[0]!r} cannot both be kept and excluded")
+        check_settings(self)
+        self._check_model()
+        if both := [column for column in self.keep if column in self.exclude]:
+            raise InputError(
+                f"column {both[0]!r} cannot be both kept and excluded; take it out of {mention('keep')} or "
+                f"{mention('exclude')}"
+            )
         if self.target == self.client:
-            raise InputError(f"column {self.target!r} cannot both be predicted and say whose a row is")
+            raise InputError(
+                f"column {self.target!r} cannot be both the target and the client of each row; change "
+                f"{mention('target')} or {mention('client')}"
+            )
         for needed in (self.target, self.client):
             if needed in self.exclude:
-                raise InputError(f"column {needed!r} is needed and cannot be excluded")
+                raise InputError(f"column {needed!r} is needed; take it out of {mention('exclude')}")
         if self.metric is not None:
-            task = METRICS[self.metric].task
-            if self.task not in (None, task):
-                fitting = ", ".join(name for name, metric in METRICS.items() if metric.task == self.task)
+            task = next(task for task, metrics in METRICS_OF.items() if self.metric in metrics)
+            if self.task is not None and self.task != task:
                 raise InputError(
-                    f"the metric {self.metric!r} is not for the task {self.task!r}, which has {fitting}; change one"
+                    f"the metric {self.metric!r} is not for the task {self.task!r}, which has "
+                    f"{', '.join(METRICS_OF[self.task])}; change {mention('metric')} or {mention('task')}"
                 )
             object.__setattr__(self, "task", task)
 
+    def _check_model(self) -> None:
+        """Check that the settings suit the kind of model."""
+        from comity.families.registry import FAMILIES
+
+        family = FAMILIES[self.model]
+        if self.folds is not None and self.folds < family.min_folds:
+            raise InputError(f"{mention('folds')} is {self.folds}; it must be {whole(family.min_folds).expected}")
+        unused = {setting for each in FAMILIES.values() for setting in each.settings} - family.settings
+        for field in fields(self):
+            if field.name in unused and getattr(self, field.name) != field.default:
+                raise InputError(f"{mention(field.name)} has no effect on the model {self.model!r}; leave it out")
+
     def split(self, clients: int) -> Split:
-        """Return how rows are split with so many clients."""
-        repeats = next((times for most, times in _REPEATS if clients <= most), 1)
-        judges = next((parts for most, parts in _JUDGES if clients <= most), 3)
+        """Return how the rows of each client are split.
+
+        Args:
+            clients: The number of clients.
+
+        Returns:
+            The folds, their repeats, the outer folds and the resamples.
+        """
+        from comity.questions import Split
+
+        repeats = next((default for most, default in _REPEATS if clients <= most), _MIN_REPEATS)
+        judges = next((default for most, default in _JUDGES if clients <= most), _MIN_JUDGES)
         return Split(
-            folds=5 if self.folds is None else self.folds,
+            folds=_FOLDS if self.folds is None else self.folds,
             repeats=repeats if self.repeats is None else self.repeats,
             judges=judges if self.judges is None else self.judges,
             resamples=self.resamples,
             seed=self.seed,
         )
 
-    def search(self) -> Search:
-        """Return how collaborators are looked for."""
+    def search_settings(self) -> Search:
+        """Return how collaborators are searched for."""
+        from comity.questions.search import ClipRule
+        from comity.search.collaborators import Search
+
         return Search(
             standard_errors=self.confidence,
             standard_errors_to_join=self.confidence,
@@ -149,65 +195,56 @@ class Study:
             penalty=self.penalty,
         )
 
-    def _out_of_place(self) -> Iterator[str]:
-        """Yield settings that were given and that the model has no use for."""
-        of_tables = ("exclude", "keep", "client", "width", "depth")  # the task follows from a metric
-        of_linear = ("repeats", "judges", "resamples", "penalty")
-        of_networks = ("width", "depth", "steps", "fine_tune", "local_steps")
-        useless = {"linear": of_networks, "mlp": of_linear, "module": (*of_linear, *of_tables)}
-        for field in fields(self):
-            if field.name in useless[self.model] and getattr(self, field.name) != field.default:
-                yield field.name
-
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {field: list(value) if isinstance(value, tuple) else value for field, value in asdict(self).items()}
 
     @classmethod
     def check_names(cls, settings: Mapping[str, Any], more: tuple[str, ...] = ()) -> None:
-        """Check that there are settings of these names; a caller may know some more."""
-        known = [*(field.name for field in fields(cls)), *more]
-        for name in settings:
-            if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
-                raise InputError(f"there is no setting {shown(name)}{hint}")
+        """Check that every name is that of a setting, or one of `more`.
+
+        Args:
+            settings: Settings by name.
+            more: Names that the caller allows besides.
+
+        Raises:
+            InputError: There is no setting of some name; the nearest one is suggested.
+        """
+        check_known(settings, (*settings_of(cls), *more))
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the study of some settings, having checked their names."""
+        """Return the study with these settings.
+
+        Args:
+            settings: Settings by name; the target is required.
+
+        Raises:
+            InputError: A name or a value is not allowed.
+        """
         cls.check_names(settings)
         if not settings.get("target"):
-            raise InputError("the study says no target: which column is to be predicted?")
+            raise InputError(f"there is no target; say which column to predict: {mention('target', ...)}")
         return cls(**settings)
 
 
-def read_study(path: str) -> dict[str, Any]:
-    """Return the settings in a TOML file, by name, having checked them; it may also say `source` and `out`.
+@dataclass(frozen=True, slots=True)
+class StudyFile:
+    """A TOML file with the settings of a study, the path of the table to read and that of the directory to write."""
 
-    These two are paths, and relative ones begin at the file.
-    """
-    try:
-        settings = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML ({error})") from None
-    try:
-        Study.check_names(settings, PATHS)
-        rest = {name: value for name, value in settings.items() if name not in PATHS}
-        Study(**{"target": "(to be told)", **rest})
-        for name in PATHS:
-            if name in settings and (not isinstance(settings[name], str) or not settings[name]):
-                raise InputError(f"{name} is {shown(settings[name])}; it must be a path")
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    return settings | {name: str(Path(path).parent / settings[name]) for name in PATHS if name in settings}
+    settings: dict[str, Any]
+    source: Annotated[Path | None, path()] = None
+    out: Annotated[Path | None, path()] = None
 
+    def __post_init__(self) -> None:
+        check_settings(self)
 
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} is {value!r}; choose one of {', '.join(str(c) for c in choices if c is not None)}")
-
-
-def _check_whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+    @classmethod
+    def read(cls, file: str) -> Self:
+        """Read and check a file; its paths are relative to it, and the target may be missing."""
+        with settings_file(file) as settings:
+            Study.check_names(settings, tuple(settings_of(cls)))
+            paths = {key: settings.pop(key) for key in settings_of(cls) if key in settings}
+            checked = cls(settings, **paths)
+            Study(**{"target": "(not yet known)", **settings})
+        return cls(settings, **{key: Path(file).parent / getattr(checked, key) for key in paths})

@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import comity
-from comity.equilibrium import replay_peels
-from comity.report import page_of, render, story_of_document, write_report
-from reports import HOSTILE, game_document, graph_document, result_of
+from comity.game.equilibrium import replay_peels
+from comity.report import describe_equilibrium, render, render_run, write_report
+from support.reports import HOSTILE, game_document, graph_document, result_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(
@@ -89,7 +89,7 @@ def saved(names: tuple[str, ...], run: Path) -> dict:
         document = game_document(names, 8)
         run.mkdir()
         (run / "equilibrium.json").write_text(json.dumps(document))
-        (run / "report.html").write_text(page_of(run), encoding="utf-8")
+        (run / "report.html").write_text(render_run(run), encoding="utf-8")
         return {part: document[part] for part in ("clients", "coalitions", "unmet", "peels")}
     result = result_of(names)
     result.save(run)
@@ -152,13 +152,13 @@ def test_text_agrees_with_the_result(opened) -> None:
 
 
 def comity_page(result: comity.Result) -> str:
-    from comity.report import story_of
+    from comity.report import describe_result
 
-    return render(story_of(result))
+    return render(describe_result(result))
 
 
 def test_stepping_by_keyboard_goes_on_at_both_ends(opened) -> None:
-    report = opened(render(story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
+    report = opened(render(describe_equilibrium(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
     page = report.page
     page.locator("#back").focus()
     for _ in range(4):
@@ -170,13 +170,13 @@ def test_stepping_by_keyboard_goes_on_at_both_ends(opened) -> None:
 
 
 def test_clients_are_reached_by_keyboard(opened) -> None:
-    report = opened(render(story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
+    report = opened(render(describe_equilibrium(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
     page = report.page
     page.locator("#as-matrix").focus()
     told = []
     for _ in range(3):
         page.keyboard.press("Tab")
-        told.append(page.locator("#told").inner_text())
+        told.append(page.locator("#hint").inner_text())
     assert told == [
         "a (coalition 1) wants b; wanted by b, c.",
         "b (coalition 1) wants a; wanted by a.",
@@ -186,7 +186,7 @@ def test_clients_are_reached_by_keyboard(opened) -> None:
     assert report.step() == "Peel 1 of 2"
     page.keyboard.press("ArrowRight")
     assert report.step() == "Peel 2 of 2"
-    assert page.locator("#told").inner_text() == "c (alone) wants nobody; wanted by nobody."
+    assert page.locator("#hint").inner_text() == "c (alone) wants nobody; wanted by nobody."
     page.keyboard.press("End")
     assert report.step() == "Result"
     page.keyboard.press("Enter")
@@ -195,7 +195,7 @@ def test_clients_are_reached_by_keyboard(opened) -> None:
 
 
 def test_views_switch_and_the_heat_map_sorts(opened) -> None:
-    report = opened(render(story_of_document(game_document(TEN, 3))))
+    report = opened(render(describe_equilibrium(game_document(TEN, 3))))
     page = report.page
     assert page.locator("#graph-view").is_visible()
     assert not page.locator("#matrix-view").is_visible()
@@ -224,13 +224,13 @@ def test_views_switch_and_the_heat_map_sorts(opened) -> None:
 
 def test_two_hundred_clients(opened) -> None:
     names = [f"client {number:03d}" for number in range(200)]
-    report = opened(render(story_of_document(game_document(names, 8))))
+    report = opened(render(describe_equilibrium(game_document(names, 8))))
     page = report.page
     assert page.locator("#matrix-view").is_visible()
     page.get_by_role("button", name="First").click()
     assert report.step().startswith("Peel 1 of")
     page.locator('#matrix .row-name[data-client="9"]').focus()
-    assert re.match(r"client 009 \(coalition \d+\) wants client 010; wanted by", page.locator("#told").inner_text())
+    assert re.match(r"client 009 \(coalition \d+\) wants client 010; wanted by", page.locator("#hint").inner_text())
     page.get_by_role("button", name="Graph").click()
     assert page.locator("#picture .node").count() == 200
     page.locator('#picture .node[data-client="9"]').focus()
@@ -282,11 +282,11 @@ CONTRAST = """() => {
 
 
 def test_names_run_no_code(opened) -> None:
-    for html in (comity_page(result_of(HOSTILE)), render(story_of_document(game_document(HOSTILE, 3)))):
+    for html in (comity_page(result_of(HOSTILE)), render(describe_equilibrium(game_document(HOSTILE, 3)))):
         report = opened(html)
         page = report.page
         page.locator('#picture .node[data-client="0"]').focus()
-        assert HOSTILE[0] in page.locator("#told").inner_text()
+        assert HOSTILE[0] in page.locator("#hint").inner_text()
         assert page.locator("img").count() == 0
         for button in ("First", "Forward"):
             page.get_by_role("button", name=button).click()
@@ -295,7 +295,7 @@ def test_names_run_no_code(opened) -> None:
 def test_a_page_of_one_client_needs_no_script(opened, tmp_path: Path) -> None:
     result = result_of(TEN[:3])
     result.save(tmp_path / "run")
-    report = opened(page_of(tmp_path / "run", TEN[0]), java_script_enabled=False)
+    report = opened(render_run(tmp_path / "run", TEN[0]), java_script_enabled=False)
     assert report.page.locator("h1").inner_text() == f"{TEN[0]}: should it join?"
 
 

@@ -34,7 +34,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("shape.json", '{"a": {"b": 1}}', "must be a list of clients, not {'b': 1}"),
     ("scalar.json", '{"a": "b", "b": []}', "must be a list of clients, not 'b'"),
     ("unknown.json", '{"a": ["b"]}', "unknown client 'b'; the clients are 'a'"),
-    ("double.json", '{"a": [], "a": []}', "'a' stands twice"),
+    ("double.json", '{"a": [], "a": []}', "the key 'a' appears twice"),
     ("nameless.json", '{"": []}', "empty name"),
     ("nameless-edge.json", '{"a": [" "]}', "empty name"),
     ("columns.csv", "source,target\na,b\n", "no column 'from' among ['source', 'target']"),
@@ -72,7 +72,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "without.json",
         GAME % '{"client": "a", "coalition": ["b"], "utility": 1}',
-        "record 2: the coalition ['b'] is without",
+        "record 2: the coalition ['b'] lacks its client",
     ),
     ("stranger.json", GAME % '{"client": "a", "coalition": ["a", "b"], "utility": 1}', "unknown client 'b'"),
     ("alone.json", GAME % '{"client": "b", "coalition": ["a", "b"], "utility": 1}', "'b' has no utility alone"),
@@ -137,18 +137,18 @@ def test_wrong_use(comity: Run, tmp_path: Path) -> None:
     check_refusal(comity("equilibrium", "graph.json", "--jsn"), "Did you mean '--json'?")
     check_refusal(comity("equilibrim", "graph.json"), "Did you mean 'equilibrium'?")
     check_refusal(comity("equilibrium", "graph.json", "--exhaustive"), "--exhaustive needs a game")
-    check_refusal(comity("equilibrium", "graph.json", "--force"), "--force goes with --out")
-    check_refusal(comity("equilibrium", "graph.json", "--peels", "--json"), "leave --peels out")
+    check_refusal(comity("equilibrium", "graph.json", "--force"), "--force needs --out")
+    check_refusal(comity("equilibrium", "graph.json", "--peels", "--json"), "omit --peels")
     check_refusal(comity("equilibrium", ""), "the name of the file is empty")
-    check_refusal(comity("equilibrium", "graph.json", "--out", ""), "the name of the directory to write into is empty")
-    check_refusal(comity("certify", "graph.json", "graph.json"), "this is a graph, and a game is needed")
+    check_refusal(comity("equilibrium", "graph.json", "--out", ""), "the name of the output directory is empty")
+    check_refusal(comity("certify", "graph.json", "graph.json"), "this is a graph, but a game is needed")
 
 
 def test_out_that_is_taken(comity: Run, tmp_path: Path) -> None:
     (tmp_path / "graph.json").write_text('{"a": []}')
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
-    check_refusal(comity("equilibrium", "graph.json", "--out", "mine", "--force"), "something else in it ('notes.txt')")
+    check_refusal(comity("equilibrium", "graph.json", "--out", "mine", "--force"), "it holds other files ('notes.txt')")
     check_refusal(comity("equilibrium", "graph.json", "--out", "graph.json"), "this is a file")
     assert comity("equilibrium", "graph.json", "--out", "run").returncode == 0
     before = (tmp_path / "run" / "equilibrium.json").read_text()

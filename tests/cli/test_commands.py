@@ -11,8 +11,8 @@ import pytest
 
 from comity import BenefitGraph, __version__
 from comity.cli import main
-from comity.datasets.paper import figure_1, figure_2
-from processes import in_terminal, wait_until_ready
+from comity.research.datasets.paper import figure_1, figure_2
+from support.processes import in_terminal, wait_until_ready
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -96,7 +96,7 @@ def test_ties_are_said_in_every_peel(comity: Run, tmp_path: Path) -> None:
     )  # fmt: skip
     output = comity("equilibrium", "game.json").stdout
     assert "in peel 2, c does equally well with {c, d} or {c, e}" in output
-    assert "e wanted c; c does equally well without e, and others stand first" in output
+    assert "e wanted c; c does equally well without e, and the tie went to others" in output
     document = json.loads(comity("equilibrium", "game.json", "--json").stdout)
     assert document["ties"] == [{"peel": 2, "client": "c", "sets": [["c", "d"], ["c", "e"]]}]
 
@@ -107,7 +107,7 @@ def test_the_reason_for_an_unmet_wish_is_true(comity: Run, tmp_path: Path) -> No
         ("c", "c", 0.5), ("c", "ac", 0.6), ("d", "d", 0.5), ("d", "bd", 0.6),
     )  # fmt: skip
     output = comity("equilibrium", "game.json").stdout
-    assert "c wanted a; a gains nothing from c beyond what it has from b\n" in output
+    assert "c wanted a; a gains nothing from c beyond what it gets from b\n" in output
     assert "d wanted b; b gains nothing from d\n" in output
 
 
@@ -134,7 +134,7 @@ def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: P
     assert "proved" in good.stdout
     bad = comity("certify", game, "bad.json")
     assert bad.returncode == 1
-    assert "refuted: {5, 6} would all gain as a coalition of their own (5 0.65 → 0.7, 6 0.66 → 0.73)" in bad.stdout
+    assert "refuted: {5, 6} would all gain by forming a coalition (5 0.65 → 0.7, 6 0.66 → 0.73)" in bad.stdout
     assert comity("equilibrium", game, "--out", "run").returncode == 0
     assert "proved" in comity("certify", game, "run/equilibrium.json").stdout
     told = comity("certify", game, "bad.json", "--json")

@@ -23,8 +23,8 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from flwr.cli.build import build_fab_from_disk
 
 from comity.errors import RefusedError
-from comity.flower.supernode import check_app
-from comity.study import read_study
+from comity.flower.deploy.supernode import check_app
+from comity.study import StudyFile
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ODD = ["north", 'St. John\'s "A"', "$(touch here); `x`", "Köln", "koln!", "東京", "-rf", "..", "a|b*", "${address}"]
@@ -195,9 +195,9 @@ def test_site_says_what_may_be_asked(trial: Path) -> None:
 
 
 def test_study_can_be_read(comity: Run, trial: Path, tmp_path: Path) -> None:
-    assert read_study(str(trial / "coordinator" / "study.toml")) == {"target": "died"}
+    assert StudyFile.read(str(trial / "coordinator" / "study.toml")).settings == {"target": "died"}
     assert comity("federation", "init", "later", "--clients", "a,b").returncode == 0
-    assert read_study(str(tmp_path / "later" / "coordinator" / "study.toml")) == {}
+    assert StudyFile.read(str(tmp_path / "later" / "coordinator" / "study.toml")).settings == {}
     assert "target" not in tomllib.loads((tmp_path / "later" / "sites" / "a" / "site.toml").read_text())
 
 
@@ -250,15 +250,15 @@ def test_secure_says_nothing_of_insecure(trial: Path) -> None:
         (["--clients", "a\x07"], "U+0007"),
         ([], "--clients"),
         (["--clients", "a", "--target", " "], "the name of a column"),
-        (["--clients", "a", "--address", "two words:1"], "no host"),
-        (["--clients", "a", "--address", "x;rm:1"], "no host"),
-        (["--clients", "a", "--address", "$(x)"], "no host"),
-        (["--clients", "a", "--address", "1.2.3.400"], "no host"),
-        (["--clients", "a", "--address", ""], "no host"),
+        (["--clients", "a", "--address", "two words:1"], "no valid host"),
+        (["--clients", "a", "--address", "x;rm:1"], "no valid host"),
+        (["--clients", "a", "--address", "$(x)"], "no valid host"),
+        (["--clients", "a", "--address", "1.2.3.400"], "no valid host"),
+        (["--clients", "a", "--address", ""], "no valid host"),
         (["--clients", "a", "--address", "hub:0"], "from 1 to 65535"),
         (["--clients", "a", "--address", "hub:65536"], "from 1 to 65535"),
         (["--clients", "a", "--address", "hub:"], "from 1 to 65535"),
-        (["--clients", "a", "--address", "1::2::3"], "is none"),
+        (["--clients", "a", "--address", "1::2::3"], "is not an address"),
         (["--clients", "a", "--address", "hub:65535"], "from 1 to 65535"),
         (["--clients", "a", "--control-port", "9092"], "--control-port"),
         (["--clients", "a,b", "--site-port", "9092"], "--site-port"),
@@ -278,7 +278,7 @@ def test_what_is_there_is_not_touched(comity: Run, tmp_path: Path, trial: Path) 
     before = {name: (trial / name).read_bytes() for name in files(trial)}
     done = comity("federation", "init", "trial", "--clients", "a,b")
     assert done.returncode == 2
-    assert "is not touched" in done.stderr
+    assert "which are kept" in done.stderr
     assert {name: (trial / name).read_bytes() for name in files(trial)} == before
     (tmp_path / "file").write_text("x")
     assert "is a file" in comity("federation", "init", "file", "--clients", "a").stderr

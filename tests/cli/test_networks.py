@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from small_tables import classes, numbers
+from support.small_tables import classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SOLVE = ("solve", "table.csv", "--client", "site", "--model", "mlp", "--width", "8", "--steps", "60")
@@ -94,13 +94,13 @@ def test_a_rule_that_cannot_choose_is_refused_before_anything_is_trained(comity:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--resume",), "--resume goes with --model mlp and --out"),
+        (("--resume",), "--resume needs --model mlp and --out"),
         (("--width", "0"), "width is 0; it must be a whole number, 1 or more"),
         (("--steps", "0"), "steps is 0; it must be a whole number, 1 or more"),
-        (("--judges", "5"), "judges has no meaning for the model 'mlp'"),
-        (("--penalty", "1"), "penalty has no meaning for the model 'mlp'"),
-        (("--resamples", "5"), "resamples has no meaning for the model 'mlp'"),
-        (("--model", "linear"), "width has no meaning for the model 'linear'"),
+        (("--judges", "5"), "--judges has no effect on the model 'mlp'"),
+        (("--penalty", "1"), "--penalty has no effect on the model 'mlp'"),
+        (("--resamples", "5"), "--resamples has no effect on the model 'mlp'"),
+        (("--model", "linear"), "--width has no effect on the model 'linear'"),
         (("--folds", "0"), "folds is 0; it must be a whole number, 1 or more"),
     ],
 )

@@ -5,8 +5,8 @@ import re
 import pytest
 
 import comity as package
-from comity.own import Own
-from small_tables import QUICK, numbers
+from comity.result.client_result import ClientResult
+from support.small_tables import QUICK, numbers
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +48,14 @@ def test_a_page_for_one_client(comity, run, tmp_path):
     done = comity("report", run, "--for", "North", "--out", "north.html")
     assert done.returncode == 0, done.stderr
     assert "North: should it join?" in (tmp_path / "north.html").read_text("utf-8")
-    Own.of(package.Result.load(run), "North").save(tmp_path / "received")
+    ClientResult.of(package.Result.load(run), "North").save(tmp_path / "received")
     done = comity("report", "received")
     assert (done.returncode, done.stdout) == (0, "Written to received/report.html\n"), done.stderr
     assert "North: should it join?" in (tmp_path / "received" / "report.html").read_text("utf-8")
 
 
 def test_a_client_predicts_with_what_it_got(comity, run, tmp_path):
-    Own.of(package.Result.load(run), "North").save(tmp_path / "received")
+    ClientResult.of(package.Result.load(run), "North").save(tmp_path / "received")
     rows = numbers()
     own = rows[rows["site"] == "North"].drop(columns="site")
     own.to_csv(tmp_path / "own.csv", index=False)
@@ -91,7 +91,7 @@ def test_who_names_a_file_of_a_run_means_the_run(comity, run, tmp_path):
 
 @pytest.mark.parametrize("command", ["show", "verify"])
 def test_what_one_client_got_is_not_taken_for_a_result(comity, run, tmp_path, command):
-    Own.of(package.Result.load(run), "North").save(tmp_path / "received")
+    ClientResult.of(package.Result.load(run), "North").save(tmp_path / "received")
     done = comity(command, "received")
     assert done.returncode == 2
     assert "this is what one client got of a result" in done.stderr
@@ -110,16 +110,16 @@ def test_figures_are_drawn(comity, run, tmp_path):
     [
         (["nowhere"], "nowhere: there is no such directory"),
         (["wishes.csv"], "wishes.csv: this is a file; give the directory that it is in"),
-        (["."], "there is neither result.json nor equilibrium.json in it"),
+        (["."], "it contains neither result.json nor equilibrium.json"),
         (["RUN", "--for", "Nroth", "--out", "x.html"], "did you mean 'North'?"),
         (["RUN", "--for", "North"], "--for needs --out FILE"),
-        (["RUN", "--format", "svg"], "--format goes with --figures"),
+        (["RUN", "--format", "svg"], "--format needs --figures"),
         (["RUN", "--out", "nowhere/x.html"], "nowhere/x.html: there is no directory 'nowhere'; make it first"),
         (["RUN", "--out", "graph"], "graph: this is a directory; give a file in it"),
         (["RUN", "--out", ""], "the name of the file to write is empty"),
-        (["RUN", "--force"], "--force goes with --out"),
+        (["RUN", "--force"], "--force needs --out"),
         (["RUN", "--for", "North", "--out", "RUN/north.html"], "--out is in RUN"),
-        (["broken"], "broken/equilibrium.json: what is in it does not go together"),
+        (["broken"], "broken/equilibrium.json: its contents are inconsistent"),
         (["garbage"], "garbage/equilibrium.json"),
         (["graph", "--for", "a", "--out", "x.html"], "has no page for one client"),
     ],

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from comity.errors import ChangedError
-from comity.result import Result, verify
-from comity.sealed import seal
-from processes import in_terminal
-from small_tables import QUICK, classes, numbers
+from comity.result.directory import seal
+from comity.result.result import Result
+from comity.result.verification import verify
+from support.processes import in_terminal
+from support.small_tables import QUICK, classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SOLVE = ("solve", "table.csv", "--client", "site", *QUICK)
@@ -51,11 +52,11 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
     for words in (
         "3 clients with 72 rows, to predict effect (a number): 1 coalition and 1 client alone.",
-        "What each client gets: rmse of its model (less is better), with intervals of 95 %",
-        "Judged on rows that neither trained nor chose anything.",
-        "Collaborators in the coalition, with the weight of a row of each",
+        "What each client gets: rmse of its model (lower is better), with 95 % intervals",
+        "Evaluated on rows used neither for training nor for choosing.",
+        "Collaborators in the coalition, with the weight of one row of each",
         "Unmet wishes",
-        "cross-fitted loss (mean squared error, in units of the target's variance)",
+        "cross-validated loss (mean squared error, in units of the target's variance)",
         "of 3 resamples.",
         "proved: nobody gains significantly by leaving",
         "3 rounds of questions",
@@ -75,10 +76,10 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
 
 def test_classes_and_several_ways_to_judge(comity: Run, tmp_path: Path) -> None:
     classes().to_csv(tmp_path / "table.csv", index=False)
-    for metric, words in (("auc", "more is better"), ("accuracy", "more is better"), ("log-loss", "less is better")):
+    for metric, better in (("auc", "higher"), ("accuracy", "higher"), ("log-loss", "lower")):
         done = comity(*SOLVE, "--target", "cured", "--metric", metric)
         assert (done.returncode, done.stderr) == (0, "")
-        assert f"{metric} of its model ({words})" in done.stdout
+        assert f"{metric} of its model ({better} is better)" in done.stdout
         assert "(classes no, yes)" in done.stdout
 
 
@@ -303,13 +304,13 @@ def test_demo_is_the_operators_experience(comity: Run, tmp_path: Path) -> None:
     done = comity("demo", "--out", "demo")
     assert (done.returncode, done.stderr) == (0, "")
     assert "$ comity solve demo/hospitals.csv --client hospital --target died --out demo/run" in done.stdout
-    assert "train together: their pattern is the same." in done.stdout
+    assert "train together: they share a pattern." in done.stdout
     assert "though their patterns differ" not in done.stdout
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["hospitals.csv", "run"]
     assert comity("verify", "demo/run").returncode == 0
     again = comity("demo", "--out", "demo")
     assert again.returncode == 2
-    assert "something else in it" in again.stderr
+    assert "it holds other files" in again.stderr
 
 
 def test_progress_is_for_terminals_only(comity: Run, table: str, tmp_path: Path) -> None:

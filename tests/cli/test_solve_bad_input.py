@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 import comity as package
-from comity.cli import ending
-from comity.cli.progress import Stages
-from processes import wait_until_ready
-from small_tables import QUICK, classes, numbers
+from comity.cli import interrupts as ending
+from comity.core.stages import Stages
+from support.processes import wait_until_ready
+from support.small_tables import QUICK, classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Frame = pd.DataFrame
@@ -70,9 +70,13 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "no client column": (lambda f: f, ("--client", "sites"), ("no column 'sites'", "did you mean 'site'?")),
     "no target column": (lambda f: f, ("--target", "Effects"), ("no column 'Effects'", "did you mean 'effect'?")),
     "no excluded column": (lambda f: f, ("--exclude", "doze"), ("no column 'doze'", "did you mean 'dose'?")),
-    "target excluded": (lambda f: f, ("--exclude", "effect"), ("column 'effect' is needed",)),
+    "target excluded": (lambda f: f, ("--exclude", "effect"), ("column 'effect' is needed; take it out of --exclude",)),
     "client excluded": (lambda f: f, ("--exclude", "site"), ("column 'site' is needed",)),
-    "client is target": (lambda f: f, ("--target", "site"), ("cannot both be predicted and say whose",)),
+    "client is target": (
+        lambda f: f,
+        ("--target", "site"),
+        ("cannot be both the target and the client of each row", "--target", "--client"),
+    ),
     "all excluded": (lambda f: f, tuple(w for n in FEATURES for w in ("--exclude", n)), ("no column is left",)),
     "one client": (lambda f: f[f["site"] == "North"], (), ("there is one client only", "'North'")),
     "nine rows": (lambda f: f.drop(index=range(15)), (), ("client 'North' has 9 rows",)),
@@ -100,17 +104,17 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "too many classes": (lambda f: f, ("--task", "classes"), ("too many different values to be classes",)),
     "metric for classes": (lambda f: f, ("--metric", "auc"), ("too many different values to be classes", "(rmse, r2)")),
     "metric against task": (lambda f: f, ("--task", "regression", "--metric", "auc"), ("'auc' is not for the task",)),
-    "one fold": (lambda f: f, ("--folds", "1"), ("folds is 1", "2 or more")),
-    "no judge": (lambda f: f, ("--judges", "0"), ("judges is 0",)),
-    "no repeat": (lambda f: f, ("--repeats", "0"), ("repeats is 0",)),
-    "seed below nought": (lambda f: f, ("--seed", "-1"), ("seed is -1",)),
-    "resamples below nought": (lambda f: f, ("--resamples", "-2"), ("resamples is -2",)),
-    "confidence below nought": (lambda f: f, ("--confidence", "-0.5"), ("confidence is -0.5",)),
-    "penalty of nothing": (lambda f: f, ("--penalty", "0"), ("penalty is 0", "1e-09 to 1000")),
-    "confidence not a number": (lambda f: f, ("--confidence", "nan"), ("confidence is nan",)),
+    "one fold": (lambda f: f, ("--folds", "1"), ("--folds is 1", "2 or more")),
+    "no judge": (lambda f: f, ("--judges", "0"), ("--judges is 0",)),
+    "no repeat": (lambda f: f, ("--repeats", "0"), ("--repeats is 0",)),
+    "seed below nought": (lambda f: f, ("--seed", "-1"), ("--seed is -1",)),
+    "resamples below nought": (lambda f: f, ("--resamples", "-2"), ("--resamples is -2",)),
+    "confidence below nought": (lambda f: f, ("--confidence", "-0.5"), ("--confidence is -0.5",)),
+    "penalty of nothing": (lambda f: f, ("--penalty", "0"), ("--penalty is 0", "1e-09 to 1000")),
+    "confidence not a number": (lambda f: f, ("--confidence", "nan"), ("--confidence is nan",)),
     "folds in words": (lambda f: f, ("--folds", "five"), ("'five' is not a valid integer",)),
     "no such metric": (lambda f: f, ("--metric", "f1"), ("'f1' is not one of",)),
-    "no target named": (lambda f: f, ("--target", ""), ("target",)),
+    "no target named": (lambda f: f, ("--target", ""), ("say which column to predict: --target",)),
 }
 
 
@@ -151,11 +155,9 @@ def test_wrong_use(comity: Run, tmp_path: Path) -> None:
     check_refusal(comity("solve", "nowhere.csv", *ON_NUMBERS), "nowhere.csv: there is no such file")
     check_refusal(comity("solve", "tabel.csv", *ON_NUMBERS), "there is no such file; did you mean 'table.csv'?")
     check_refusal(comity("solve", "", *ON_NUMBERS), "the name of the file is empty")
-    check_refusal(comity("solve", *ON_NUMBERS), "say which table")
-    check_refusal(comity("solve", "table.csv", "--client", "site"), "say which column is to be predicted")
-    check_refusal(
-        comity("solve", "table.csv", "--target", "effect"), "say which column names the client (--client, or client=)"
-    )
+    check_refusal(comity("solve", *ON_NUMBERS), "say which table to read")
+    check_refusal(comity("solve", "table.csv", "--client", "site"), "say which column to predict")
+    check_refusal(comity("solve", "table.csv", "--target", "effect"), "say which column names the client: --client …")
     check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--force"), "--force goes with --out")
     check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--flods", "3"), "No such option")
 
@@ -174,13 +176,17 @@ def test_bad_directories(comity: Run, tmp_path: Path) -> None:
     for name, rows in numbers().groupby("site"):
         rows.drop(columns="site").to_csv(tmp_path / "each" / f"{name}.csv", index=False)
     numbers().drop(columns=["site", "dose"]).to_csv(tmp_path / "each" / "Zone.csv", index=False)
-    check_refusal(comity("solve", "each", "--target", "effect"), "column 'dose' is missing at client 'Zone'")
+    check_refusal(
+        comity("solve", "each", "--target", "effect"),
+        "column 'dose' is missing at client 'Zone'",
+        "leave it out with --exclude dose",
+    )
     assert comity("solve", "each", "--target", "effect", "--exclude", "dose", *QUICK).returncode == 0
     numbers().drop(columns=["site", "age"]).to_csv(tmp_path / "each" / "Area.csv", index=False)
     check_refusal(
         comity("solve", "each", "--target", "effect"),
         "columns that other clients have are missing: 'dose' at client 'Zone', 'age' at client 'Area'; "
-        "add them, or leave them out with --exclude 'dose' --exclude 'age'",
+        "add them, or leave them out with --exclude dose --exclude age",
     )
     (tmp_path / "each" / "Area.csv").unlink()
     (tmp_path / "each" / "notes.txt").write_text("x")
@@ -192,13 +198,13 @@ STUDIES: list[tuple[str, str]] = [
     ("target = ", "not TOML"),
     ('traget = "effect"', "there is no setting 'traget'; did you mean 'target'?"),
     ('target = "effect"\nforce = true', "there is no setting 'force'"),
-    ("target = 3", "the target is 3; it must be the name of a column"),
-    ('target = "effect"\nclient = ["site"]', "the client is ['site']; it must be the name of a column"),
+    ("target = 3", ": target is 3; it must be the name of a column"),
+    ('target = "effect"\nclient = ["site"]', ": client is ['site']; it must be the name of a column"),
     ('target = "effect"\nfolds = "five"', "folds is 'five'; it must be a whole number"),
     ('target = "effect"\nfolds = 2.5', "folds is 2.5; it must be a whole number"),
     ('target = "effect"\nseed = true', "seed is True; it must be a whole number"),
-    ('target = "effect"\nmetric = "f1"', "metric is 'f1'; choose one of auc"),
-    ('target = "effect"\nmetric = ["auc"]', "metric is ['auc']; choose one of"),
+    ('target = "effect"\nmetric = "f1"', "metric is 'f1'; it must be one of auc"),
+    ('target = "effect"\nmetric = ["auc"]', "metric is ['auc']; it must be one of"),
     ('target = "effect"\ntask = "classes"\nmetric = "r2"', "'r2' is not for the task 'classes', which has auc"),
     ('target = "effect"\nconfidence = "very"', "confidence is 'very'"),
     ('target = "effect"\npenalty = true', "penalty is True"),
@@ -206,7 +212,7 @@ STUDIES: list[tuple[str, str]] = [
     ('target = "effect"\nexclude = [1]', "exclude is [1]"),
     ('target = "effect"\nsource = 3', "source is 3; it must be a path"),
     ('target = "effect"\nout = ""', "out is ''; it must be a path"),
-    ('[target]\nname = "effect"', "the target is {'name': 'effect'}"),
+    ('[target]\nname = "effect"', ": target is {'name': 'effect'}"),
     ("", "there is nothing in it"),
 ]
 
@@ -222,8 +228,8 @@ def test_bad_study(comity: Run, tmp_path: Path, text: str, message: str) -> None
 def test_a_study_that_is_not_there(comity: Run, tmp_path: Path) -> None:
     check_refusal(comity("solve", "table.csv", "--study", "none.toml"), "none.toml: there is no such file")
     (tmp_path / "study.toml").write_text('client = "site"')
-    check_refusal(comity("solve", "table.csv", "--study", "study.toml"), "say which column is to be predicted")
-    check_refusal(comity("solve", "--study", "study.toml", "--target", "y"), "say which table")
+    check_refusal(comity("solve", "table.csv", "--study", "study.toml"), "say which column to predict")
+    check_refusal(comity("solve", "--study", "study.toml", "--target", "y"), "say which table to read")
 
 
 def test_what_was_decided_is_said(comity: Run, tmp_path: Path) -> None:
@@ -263,7 +269,10 @@ def test_what_looks_like_an_identifier_may_be_kept(comity: Run, tmp_path: Path) 
     refused = comity("solve", "table.csv", *ON_NUMBERS, "--keep", "incom")
     check_refusal(refused, "no column 'incom'", "did you mean 'income'?")
     both = ("--keep", "income", "--exclude", "income")
-    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, *both), "cannot both be kept and excluded")
+    check_refusal(
+        comity("solve", "table.csv", *ON_NUMBERS, *both),
+        "cannot be both kept and excluded; take it out of --keep or --exclude",
+    )
 
 
 def test_a_client_may_be_left_out(comity: Run, tmp_path: Path) -> None:
@@ -367,7 +376,7 @@ def test_bad_predictions(comity: Run, saved: Path, tmp_path: Path) -> None:
     check_refusal(predict(new, "--model", "mine"), "'mine' is not one of")
     assert not (tmp_path / "p.csv").exists()
     check_warning(predict(new.assign(extra=1)), "columns that the models do not know are ignored: 'extra'")
-    check_refusal(predict(new), "p.csv: there is such a file already")
+    check_refusal(predict(new), "p.csv: this file exists already")
     check_warning(
         predict(with_value("sex", 0, "x")(new), "--force"),
         "column 'sex' has values in 1 row that no client had ('x'); they are taken for none of its levels",
@@ -408,9 +417,9 @@ def test_out_that_is_taken_or_locked(comity: Run, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     solve = ("solve", "table.csv", *ON_NUMBERS, "--out")
-    check_refusal(comity(*solve, "mine", "--force"), "something else in it ('notes.txt')")
+    check_refusal(comity(*solve, "mine", "--force"), "it holds other files ('notes.txt')")
     check_refusal(comity(*solve, "table.csv"), "this is a file")
-    check_refusal(comity(*solve, ""), "the name of the directory to write into is empty")
+    check_refusal(comity(*solve, ""), "the name of the output directory is empty")
     check_refusal(comity(*solve, "/proc/nothing/here"), "/proc/nothing/here: ")
     assert comity(*solve, "run").returncode == 0
     before = (tmp_path / "run" / "result.json").read_bytes()
@@ -462,8 +471,8 @@ def test_an_interrupted_run_leaves_nothing(comity: Run, tmp_path: Path, number: 
 
 
 def test_a_signal_that_was_lost_ends_the_work_at_its_next_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ending, "_told", [])
-    stages = Stages()
+    monkeypatch.setattr(ending, "_signals", [])
+    stages = Stages(ending.check)
     stages("reading", 0, 1)
     with contextlib.suppress(SystemExit):  # as where a callback of C is called
         ending.end(signal.SIGTERM, None)

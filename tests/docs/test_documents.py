@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from comity.experiments.page import page
+from comity.research.experiments.page import page
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -13,7 +13,7 @@ import pytest
 from nbclient import NotebookClient
 
 import comity
-from simulation import flower_at_home
+from support.simulation import simulation_environment
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -55,7 +55,7 @@ def test_the_graph(tmp_path: Path) -> None:
 
 
 def test_the_federation(tmp_path: Path) -> None:
-    with flower_at_home(tmp_path / "flower") as environment:
+    with simulation_environment(tmp_path / "flower") as environment:
         told = run("federation/simulate.py", tmp_path / "out", environment)
     assert '"question": "moments"' in told
     found = comity.Result.load(tmp_path / "out" / "result")

@@ -1,4 +1,4 @@
-"""Jobs on a real deployment on this machine: SuperLink and SuperNodes with TLS and keys, each site with its file."""
+"""Jobs on a real deployment on this machine: SuperLink and SuperNodes as processes, with TLS and keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import comity
 from comity.client.audit import read_log
-from deployment import Deployment
+from support.deployment import Deployment
 
 CLIENTS = ("a", "b", "c", "d")
 INPUTS = ["age", "pressure", "weight", *(f"value {place}" for place in range(1, 10))]
@@ -50,7 +50,7 @@ def write_study(trial: Deployment, settings: dict[str, object]) -> None:
     (trial.coordinator / "study.toml").write_text(study_text(settings))
 
 
-def be_quick(trial: Deployment, timeout: int = 60, grace: int = 40) -> None:
+def shorten_waits(trial: Deployment, timeout: int = 60, grace: int = 40) -> None:
     """Let the coordinator wait no longer than this, in seconds."""
     app = trial.coordinator / "app" / "pyproject.toml"
     text = re.sub(r"timeout = \d+", f"timeout = {timeout}", app.read_text())
@@ -71,34 +71,34 @@ def same_as_here(found: comity.Result, rows: dict[str, Path], settings: dict[str
     assert found.traffic["rounds"] == here.traffic["rounds"]
 
 
-def test_jobs_give_what_they_give_in_process_whatever_happens(rows, tmp_path):
-    """One deployment for all: to start one takes as long as some runs."""
+def test_jobs_give_the_result_of_one_process_whatever_happens(rows, tmp_path):
+    """One deployment serves all jobs: starting one takes as long as some runs."""
     with Deployment(tmp_path / "trial", CLIENTS) as trial:
         for client, path in rows.items():
             trial.put_rows(client, path)
         trial.start()
-        jobs_give_what_they_give_in_process(trial, rows, tmp_path)
-        be_quick(trial)
+        jobs_give_the_result_of_one_process(trial, rows, tmp_path)
+        shorten_waits(trial)
         a_job_survives_what_happens_to_sites_and_to_the_coordinator(trial, rows, tmp_path)
 
 
-def jobs_give_what_they_give_in_process(trial: Deployment, rows: dict[str, Path], tmp_path: Path) -> None:
-    for kind in ("logistic", "networks"):  # rounds take seconds; ridge is run later, with faults
-        settings, most = STUDIES[kind]
+def jobs_give_the_result_of_one_process(trial: Deployment, rows: dict[str, Path], tmp_path: Path) -> None:
+    for kind in ("logistic", "networks"):  # ridge follows below, with faults
+        settings, max_rounds = STUDIES[kind]
         write_study(trial, settings)
         run = trial.start_run(COMITY_OUT=str(tmp_path / kind))
-        if kind == "logistic":  # a site is killed while it is asked, and comes back: nothing is lost
+        if kind == "logistic":  # a site is killed while it computes its answer, and comes back: nothing is lost
             trial.wait_for("training on all rows")
             trial.kill("d")
             trial.start_site("d")
-        assert run.wait(900) == 0, trial.tell()
+        assert run.wait(900) == 0, trial.all_logs()
         found = comity.Result.load(tmp_path / kind)
         same_as_here(found, rows, settings)
-        assert found.traffic["rounds"] <= most
+        assert found.traffic["rounds"] <= max_rounds
 
-    # What cannot be done is said in a sentence, without the way through the program.
+    # A check that fails exits with 1, where Flower's own command exits with 0, and prints a sentence, not a traceback.
     write_study(trial, {"target": "does_needed"})
-    done = trial.run(timeout=300, COMITY_OUT=str(tmp_path / "nothing"))
+    done = trial.run("check", timeout=300)
     assert done.returncode == 1
     assert "there is no column 'does_needed'" in done.stdout
     assert "Traceback" not in done.stdout
@@ -121,8 +121,8 @@ def spoiled(answer):
 
 
 class Client(honest.Client):
-    def answer(self, question):
-        answer = super().answer(question)
+    def _compute(self, kind, question):
+        answer = super()._compute(kind, question)
         return spoiled(answer) if isinstance(question, Moments) else answer
 
 
@@ -134,21 +134,21 @@ def client(site):
 def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
     trial: Deployment, rows: dict[str, Path], tmp_path: Path
 ) -> None:
-    """One fault after the other: each run ends as it should, within its times."""
+    """One fault after the other: each run ends correctly and in time."""
     settings = STUDIES["ridge"][0]
     write_study(trial, settings)
     honest = {name: (trial.site(name) / "site.toml").read_text() for name in CLIENTS}
 
-    # The coordinator is killed after a round, and goes on with the next one.
+    # The coordinator is killed after a round, and continues with the next one.
     before = {name: len(read_log(trial.site(name) / "audit.jsonl")) for name in CLIENTS}
     trial.start_run(COMITY_OUT=str(tmp_path / "resumed"))
     trial.wait_for("judging honestly")
     trial.kill("run")
     trial.kill("superlink")
     trial.start_superlink()
-    for name in CLIENTS:  # they connect again by themselves
-        assert trial.is_running(name), trial.tell()
-    assert trial.run(timeout=400, COMITY_OUT=str(tmp_path / "resumed")).returncode == 0, trial.tell()
+    for name in CLIENTS:  # they reconnect
+        assert trial.is_running(name), trial.all_logs()
+    assert trial.run(timeout=400, COMITY_OUT=str(tmp_path / "resumed")).returncode == 0, trial.all_logs()
     found = comity.Result.load(tmp_path / "resumed")
     same_as_here(found, rows, settings)
     assert found.traffic["rounds"] <= STUDIES["ridge"][1]
@@ -156,31 +156,31 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
         asked = [line.question for line in read_log(trial.site(name) / "audit.jsonl")[before[name] :]]
         assert asked == ["describe", "moments", "evaluate"]
 
-    # What two sites say cannot be understood: that is told, and the others go on.
-    be_quick(trial, grace=20)  # of which a half is waited for between questions
+    # Two sites send invalid answers: that is reported, and the others continue.
+    shorten_waits(trial, grace=20)  # half of which passes between attempts
     for name, spoil in LIARS.items():
         (trial.site(name) / "liar.py").write_text(LIAR.format(spoil=spoil))
         lying = honest[name].replace('rows = "rows.csv"', 'factory = "liar:client"')
         (trial.site(name) / "site.toml").write_text(lying)
     done = trial.run(timeout=400, COMITY_OUT=str(tmp_path / "liars"))
-    assert done.returncode == 0, trial.tell()
+    assert done.returncode == 0, trial.all_logs()
     found = comity.Result.load(tmp_path / "liars")
     assert found.clients == ("a", "b")
     for name in LIARS:
         assert any(f"client '{name}' left (its answer to 'moments' has" in note for note in found.warnings)
         (trial.site(name) / "site.toml").write_text(honest[name])
 
-    # A site says that it is another, and one is killed for good: coalitions are those of the others.
-    be_quick(trial, timeout=25, grace=20)  # all of which is waited for here
+    # A site gives the name of another, and one is killed for good: the result is without them.
+    shorten_waits(trial, timeout=25, grace=20)  # all of which passes here
     (trial.site("d") / "site.toml").write_text(honest["d"].replace('name = "d"', 'name = "a"'))
     run = trial.start_run(COMITY_OUT=str(tmp_path / "gone"))
     trial.wait_for("asking for moments")
     trial.kill("c")
-    assert run.wait(400) == 0, trial.tell()
-    assert "it says that it is 'a', and does not have the key of 'a'" in trial.log("run")
+    assert run.wait(400) == 0, trial.all_logs()
+    assert "it gives the name 'a', but does not have the key of 'a'" in trial.log("run")
     found = comity.Result.load(tmp_path / "gone")
     assert found.clients == ("a", "b")
     assert any("client 'c' left" in note for note in found.warnings)
-    assert any("client 'd' was not there" in note for note in found.warnings)
+    assert any("client 'd' was not connected" in note for note in found.warnings)
     here = comity.solve({name: str(rows[name]) for name in ("a", "b")}, **settings)
     np.testing.assert_allclose(found.models["best"], here.models["best"], atol=1e-6)

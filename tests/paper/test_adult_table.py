@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from comity.datasets import adult
-from comity.solving import solve
+from comity.research.datasets import adult
+from comity.solving.solve import solve
 
 PENALTY = 3e-5  # about what the folds choose for the large client; the paper has no penalty, and tunes none
 
@@ -19,7 +19,7 @@ def test_the_small_client_gains_from_the_large_one_which_gains_nothing() -> None
     )
     accuracy = {}
     for model in ("alone", "best"):
-        predicted = result.predict(data.test, model)["prediction"].to_numpy()
+        predicted = result.predict(data.test, model=model)["prediction"].to_numpy()
         right = predicted == data.test["income"].to_numpy()
         for client in result.clients:
             accuracy[model, client] = 100 * right[(data.test["client"] == client).to_numpy()].mean()

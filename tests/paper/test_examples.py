@@ -3,7 +3,7 @@
 import pytest
 
 from comity import BenefitGraph, certify, find_equilibrium
-from comity.datasets.paper import figure_1, figure_2, nested
+from comity.research.datasets.paper import figure_1, figure_2, nested
 
 
 def sets(*coalitions: str) -> set[frozenset[str]]:

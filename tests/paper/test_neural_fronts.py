@@ -3,16 +3,16 @@
 import numpy as np
 import torch
 
-from comity.collaborators import Search
-from comity.datasets.synthetic import TARGET, two_groups
-from comity.decide import decide
+from comity.deciding.decision import decide
+from comity.families.network.rays import Rays
+from comity.families.network.searcher import ClientSearcher
+from comity.families.network.trainer import train
+from comity.families.network.training import Training
+from comity.families.problem import state_problem
 from comity.federation import InProcess
-from comity.fronts.hypernetwork import Training, train
-from comity.learn import agree_on
-from comity.neural.rays import Rays
-from comity.neural.recipe import Recipe
-from comity.questions import TrainAlone
-from comity.searching import AtClients
+from comity.questions import Recipe, TrainAlone
+from comity.research.datasets.synthetic import TARGET, two_groups
+from comity.search.collaborators import Search
 from comity.study import Study
 
 GROUPS = {frozenset("012"), frozenset("345")}
@@ -22,16 +22,16 @@ def test_linear_modules_find_the_groups_as_the_exact_front_does() -> None:
     """More settings and seeds, and the exact front beside it: ``python -m benchmarks neural``."""
     dim, rows, spread, seed = 50, 60, 0.05, 1
     federation = InProcess(two_groups(seed, dim, rows, spread, noise=1.0).clients())
-    _, agreement, _ = agree_on(federation, Study(TARGET))
-    recipe = Recipe(schema=agreement.schema.to_json(), depth=0, loss="squared", folds=5, seed=seed, judged=False)
+    problem = state_problem(federation, Study(TARGET))
+    recipe = Recipe(schema=problem.schema, depth=0, loss="squared", folds=5, seed=seed, judged=False)
     base = torch.zeros(dim + 1)
     settings = Training(steps=400, per_step=16, rate=2e-2, rays=Rays(sparse=0.9), seed=seed)
     trained = train(federation, recipe, base, settings)
-    alone = federation.ask(TrainAlone(recipe.to_json(), "alone", base.numpy(), 200, 1e-2))
-    searching = AtClients(
+    alone = federation.ask(TrainAlone(recipe, "alone", base.numpy(), 200, 1e-2))
+    searching = ClientSearcher(
         federation=federation,
-        recipe=recipe.to_json(),
-        network=trained.network.to_json(),
+        recipe=recipe,
+        network=trained.network,
         parameters=trained.parameters,
         counts=np.ones(6),
         alone=np.array([alone[client].loss[0] for client in federation.clients]),

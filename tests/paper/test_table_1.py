@@ -8,15 +8,17 @@ lies between what collaborators have on the left (0.25 and more) and on the righ
 import numpy as np
 import torch
 
-from comity.collaborators import ClipRule, Search
-from comity.datasets.synthetic import TARGET, two_groups
-from comity.decide import decide
+from comity.deciding.decision import decide
+from comity.families.network.rays import Rays
+from comity.families.network.searcher import ClientSearcher
+from comity.families.network.trainer import train
+from comity.families.network.training import Training
+from comity.families.problem import state_problem
 from comity.federation import InProcess
-from comity.fronts.hypernetwork import Training, train
-from comity.learn import agree_on
-from comity.neural.rays import Rays
-from comity.neural.recipe import Recipe
-from comity.searching import AtClients
+from comity.questions import Recipe
+from comity.questions.search import ClipRule
+from comity.research.datasets.synthetic import TARGET, two_groups
+from comity.search.collaborators import Search
 from comity.study import Study
 
 GROUPS = {frozenset("012"), frozenset("345")}
@@ -26,15 +28,15 @@ def test_sets_and_errors() -> None:
     """The left side with another seed than the command is tested with, which has the right side, too."""
     seed = 2
     federation = InProcess(two_groups(seed, 20, 2_000, 0.1, 0.01).clients())
-    _, agreement, _ = agree_on(federation, Study(TARGET))
-    variance = agreement.schema.target.scale**2
-    recipe = Recipe(schema=agreement.schema.to_json(), depth=0, loss="squared", judged=False, batch=512, seed=seed)
+    problem = state_problem(federation, Study(TARGET))
+    variance = problem.schema.target.scale**2
+    recipe = Recipe(schema=problem.schema, depth=0, loss="squared", judged=False, batch=512, seed=seed)
     settings = Training(kind="linear", steps=400, rate=1e-2, per_step=4, rays=Rays(sparse=0.0), checks=1)
     front = train(federation, recipe, torch.zeros(21), settings)
     rule = ClipRule(floor=1 / 15, threshold=0.23, steps=200, rate=0.01 * variance)
     everybody = np.ones(6)
-    searching = AtClients(
-        federation, recipe.to_json(), front.network.to_json(), front.parameters, everybody, everybody * np.nan,
+    searching = ClientSearcher(
+        federation, recipe, front.network, front.parameters, everybody, everybody * np.nan,
         Search(strengths=(0.0,), clip_rule=rule),
     )  # fmt: skip
     decision = decide(searching, federation.clients)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from comity import BenefitGraph
-from comity.formats import READERS, WRITERS
-from strategies import graphs
+from comity.game.formats import READERS, WRITERS
+from support.strategies import graphs
 
 
 @pytest.mark.parametrize("ending", WRITERS)

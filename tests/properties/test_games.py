@@ -8,7 +8,7 @@ from operator import itemgetter
 import pytest
 
 from comity import Game, Verdict, certify, find_equilibrium, stable_coalitions
-from strategies import random_game, random_partition, renamed
+from support.strategies import random_game, random_partition, renamed
 
 GAMES, SLICES = 10_000, 20
 
@@ -193,5 +193,5 @@ def test_the_order_of_clients_changes_nothing_without_ties() -> None:
             continue
         records = list(game.records())
         rng.shuffle(records)
-        assert set(find_equilibrium(Game.from_records(records)).coalitions) == set(found.coalitions)
+        assert set(find_equilibrium(Game(records)).coalitions) == set(found.coalitions)
         compared += 1

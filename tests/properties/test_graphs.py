@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from comity import BenefitGraph, Coalition, find_equilibrium, stable_coalitions
-from comity.core.components import closed_components, components, layers
-from comity.proof import _needed_by_no_other
-from strategies import graphs
+from comity.game.components import closed_components, components, layers
+from comity.game.proof import _needed_by_no_other
+from support.strategies import graphs
 
 
 def reach(graph: BenefitGraph, start: str) -> set[str]:
@@ -48,7 +48,7 @@ def test_components_agree_with_reachability(graph: BenefitGraph) -> None:
 
 
 @given(graphs())
-def test_closed_components_are_those_of_whom_is_reached_and_who_want_nobody_outside(graph: BenefitGraph) -> None:
+def test_closed_components_are_those_reached_that_want_no_other_client(graph: BenefitGraph) -> None:
     wants = {i: graph.collaborators_of(i) for i in graph.clients}
     for roots in (graph.clients, graph.clients[:1], graph.clients[::2]):
         reached = set().union(*(reach(graph, root) for root in roots))
@@ -59,7 +59,7 @@ def test_closed_components_are_those_of_whom_is_reached_and_who_want_nobody_outs
 
 
 @given(graphs())
-def test_the_proof_finds_those_who_are_needed_by_no_other_in_a_way_of_its_own(graph: BenefitGraph) -> None:
+def test_the_proof_finds_the_closed_components_too(graph: BenefitGraph) -> None:
     needed_by = {i: sorted(graph.collaborators_of(i) - {i}) for i in graph.clients}
     closed = [c for c in naive_components(graph) if all(c.issuperset(needed_by[i]) for i in c)]
     assert _needed_by_no_other(needed_by) == sorted(closed, key=lambda c: min(map(graph.clients.index, c)))

@@ -1,10 +1,10 @@
-"""An oracle call may cost an hour of training: nobody is asked without need."""
+"""An oracle call may cost an hour of training: no client is asked without need."""
 
 import random
 from collections import Counter
 
 from comity import Coalition, Game, find_equilibrium
-from strategies import random_game
+from support.strategies import random_game
 
 
 def counted(game: Game) -> tuple[Counter[str], object]:
@@ -30,7 +30,7 @@ def test_calls_are_one_each_and_one_more_for_each_loss() -> None:
     assert asked_again > 100
 
 
-def test_each_peel_tells_who_was_asked_and_what_they_wanted() -> None:
+def test_each_peel_has_the_clients_asked_and_their_answers() -> None:
     rng = random.Random(2)
     for _ in range(300):
         game = random_game(rng)
@@ -41,12 +41,12 @@ def test_each_peel_tells_who_was_asked_and_what_they_wanted() -> None:
             return log[-1][2]
 
         found = find_equilibrium(game.clients, ask)
-        told = [
+        expected = [
             (client, frozenset(peel.remaining), peel.graph.collaborators_of(client))
             for peel in found.peels
             for client in peel.asked
         ]
-        assert told == log
+        assert expected == log
 
 
 def test_a_client_that_changed_its_mind_did_not_lose_what_it_no_longer_wanted() -> None:

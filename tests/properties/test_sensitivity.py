@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.apart import most_squares, row_keys, split_apart
-from comity.client.learning import learner_of
-from comity.client.moments import expand, moments, slopes
-from comity.client.rows import Rows
-from comity.encoding import summarise
-from comity.neural.answers import gradients, local_steps
-from comity.neural.hypernetworks import Hypernetwork
-from comity.neural.recipe import Recipe
-from comity.noise import Noise
-from comity.questions import Expand, Gradients, LocalSteps, Moments, Slopes, Split
-from comity.schema import agree
+from comity.families.glm.answers.moments import expand, moments, slopes
+from comity.families.network.answers.learners import learner_of
+from comity.families.network.answers.replies import gradients, local_steps
+from comity.families.network.hypernetworks import Hypernetwork
+from comity.questions import Expand, Gradients, LocalSteps, Moments, Recipe, Slopes, Split
+from comity.questions.schema import agree
+from comity.rows.encoding import summarise
+from comity.rows.independent_splits import max_squared_count, row_keys, split_independently
+from comity.rows.noise import Noise
+from comity.rows.rows import Rows
 
 ROWS = 24
 
@@ -58,7 +57,7 @@ def schema(classes: int) -> str:
     frame = table(0, classes)
     frame.loc[: max(classes, 1) - 1, "y"] = range(max(classes, 1))
     task = "classes" if classes else "regression"
-    return agree({"a": summarise(frame, "y", bool(classes), 20)}, "y", task=task).schema.to_json()
+    return agree({"a": summarise(frame, "y", bool(classes), 20)}, "y", task=task).schema
 
 
 SCHEMAS = {classes: schema(classes) for classes in (0, 2, 3)}
@@ -83,7 +82,7 @@ def answered(kind: str, frame: pd.DataFrame, classes: int, split: Split, noise: 
 
 
 def answer_of(kind: str, rows: Rows, classes: int, split: Split, scale: float = 1.0):
-    told, size = split.to_json(), size_of(classes)
+    told, size = split, size_of(classes)
     if kind == "moments":
         at = points(split.views, size, scale=scale) if classes else np.empty((0, size))
         return moments(rows, Moments(SCHEMAS[classes], told, at))
@@ -174,7 +173,7 @@ def test_noise_is_never_the_same_twice() -> None:
 def test_a_row_has_its_place_by_itself(seed: int, split: Split, without: int) -> None:
     features = table(seed, 0)[["a", "b", "y"]].to_numpy()
     fewer = np.delete(features, without, axis=0)
-    one, other = (split_apart(row_keys((each,), split.seed, "a"), split, "a") for each in (features, fewer))
+    one, other = (split_independently(row_keys((each,), split.seed, "a"), split, "a") for each in (features, fewer))
     for name in ("counts", "masks"):
         whole, part = getattr(one, name), getattr(other, name)
         assert set(map(tuple, part.T)) <= set(map(tuple, whole.T))
@@ -182,13 +181,12 @@ def test_a_row_has_its_place_by_itself(seed: int, split: Split, without: int) ->
         change = whole.sum(axis=1) - part.sum(axis=1)
         assert any(np.array_equal(change, column) for column in whole.T)
     assert (np.sort(one.masks.sum(axis=0)) == split.repeats).all()
-    most = most_squares(split, np.ones(split.views))
-    assert (one.counts**2).sum(axis=0).max() <= most
+    assert (one.counts**2).sum(axis=0).max() <= max_squared_count(split, np.ones(split.views))
 
 
 def recipe(**options) -> str:
     given = {"schema": SCHEMAS[0], "depth": 1, "width": 3, "loss": "squared", "double": True, "parts": 3} | options
-    return Recipe(**given).to_json()
+    return Recipe(**given)
 
 
 def asked(kind: str, learner, folds: int):
@@ -201,7 +199,7 @@ def asked(kind: str, learner, folds: int):
     network = Hypernetwork(2, learner.functional.size, width=2, depth=1)
     begin = rng.normal(size=(networks, network.parameters))
     rays = rng.dirichlet(np.ones(2), (2, 3))
-    return local_steps(learner, LocalSteps("", network.to_json(), begin, rays, 0, 0, 0.1))
+    return local_steps(learner, LocalSteps(learner.recipe, network, begin, rays, 0, 0, 0.1))
 
 
 def learner(frame: pd.DataFrame, noise: Noise, folds: int):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comity.errors import InputError
-from comity.study import Study, read_study
+from comity.study import Study, StudyFile
 
 
 def test_the_metric_tells_the_task() -> None:
@@ -28,21 +28,17 @@ def test_columns_that_are_needed_cannot_be_excluded() -> None:
         Study("y", exclude=("y",))
     with pytest.raises(InputError, match="column 'c' is needed"):
         Study("y", client="c", exclude=("c",))
-    with pytest.raises(InputError, match="cannot both be predicted"):
+    with pytest.raises(InputError, match="cannot be both the target and the client of each row"):
         Study("y", client="y")
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="no setting 'fold'; did you mean 'folds'"):
         Study.from_mapping({"target": "y", "fold": 3})
-    with pytest.raises(InputError, match="says no target"):
+    with pytest.raises(InputError, match="there is no target; say which column to predict: target=…"):
         Study.from_mapping({"folds": 3})
 
 
 def test_paths_in_a_file_begin_there(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('source = "t.csv"\nout = "/run"\nexclude = ["a"]\n')
-    assert read_study(str(tmp_path / "s.toml")) == {
-        "source": str(tmp_path / "t.csv"),
-        "out": "/run",
-        "exclude": ["a"],
-    }
+    assert StudyFile.read(str(tmp_path / "s.toml")) == StudyFile({"exclude": ["a"]}, tmp_path / "t.csv", Path("/run"))

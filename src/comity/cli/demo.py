@@ -1,4 +1,4 @@
-"""``comity demo``: the main job on eight hospitals, or the paper's six clients, explained."""
+"""``comity demo``: the whole procedure on eight hospitals, or on the paper's six clients, explained."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from comity.cli.screen import Screen
-    from comity.result import Result
+    from comity.result.result import Result
 
 TABLE, RUN = "hospitals.csv", "run"
 
@@ -25,20 +25,20 @@ Examples:
   comity demo --out demo/
   comity demo --paper""",
 )
-@click.option("--out", type=click.Path(), metavar="DIR", help="Where to put the table and the result.")
+@click.option("--out", type=click.Path(), metavar="DIR", help="Directory for the table and the result.")
 @click.option("--paper", is_flag=True, help="Show how coalitions form on the six clients of the paper's Figure 1.")
 def demo(out: str | None, paper: bool) -> int:
     """Write a table of eight made-up hospitals, and find out who should train with whom.
 
-    The hospitals differ in size and in how they treat, and nobody tells comity how.
+    The hospitals differ in size and in how they treat patients; comity is not told how.
     """
     if paper:
         if out is not None:
-            raise click.UsageError("--paper writes nothing; leave --out out.")
+            raise click.UsageError("--paper writes no files; omit --out.")
         _show_paper()
         return 0
     if out is not None:
-        return _show_hospitals(_made(out))
+        return _show_hospitals(_make_directory(out))
     place = Path(tempfile.mkdtemp(prefix="comity-demo-"))
     try:
         return _show_hospitals(place)
@@ -47,50 +47,50 @@ def demo(out: str | None, paper: bool) -> int:
         raise
 
 
-def _made(out: str) -> Path:
+def _make_directory(out: str) -> Path:
+    from comity.core.files import check_output_directory
     from comity.errors import OutputError
-    from comity.files import check_free
 
-    check_free(out, (), force=False)
+    check_output_directory(out, (), force=False)
     place = Path(out)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{out}: cannot be made ({error.strerror or error})") from None
+        raise OutputError(f"{out}: cannot be created ({error.strerror or error})") from None
     return place
 
 
 def _show_hospitals(place: Path) -> int:
-    """Write the table, say the command, run it, and say what to see."""
+    """Write the table, print the command, run it, and explain the result."""
     from comity.cli.screen import Screen
     from comity.cli.solve import solve
-    from comity.datasets.hospitals import CLIENT, TARGET, Hospitals
-    from comity.files import write_text
-    from comity.result import Result
-    from comity.sealed import REPORT
+    from comity.core.files import write_text
+    from comity.research.datasets.hospitals import CLIENT, TARGET, Hospitals
+    from comity.result.directory import REPORT
+    from comity.result.result import Result
 
     hospitals = Hospitals()
     frame = hospitals.draw(seed=0)
     write_text(place / TABLE, frame.to_csv(index=False, lineterminator="\n"))
     screen = Screen()
-    screen.say(
+    screen.print(
         f"{len(hospitals.members)} hospitals want to predict who dies in intensive care. They have between "
         f"{min(h.rows for h in hospitals.members)} and {max(h.rows for h in hospitals.members)} patients each, and "
         "may not pool them."
     )
     words = [str(place / TABLE), "--client", CLIENT, "--target", TARGET, "--out", str(place / RUN)]
-    screen.say(f"This is the command, on a table that was just made up ({len(frame):,} rows):")
-    screen.say()
+    screen.print(f"This is the command, on a table that was just generated ({len(frame):,} rows):")
+    screen.print()
     screen.command(f"$ comity solve {shlex.join(words)}")
-    screen.say()
+    screen.print()
     status: int = solve.main(words, standalone_mode=False)
     screen.heading("What to see")
     screen.lines(_lessons(Result.load(place / RUN), {h.name: h.pattern for h in hospitals.members}))
     screen.heading("What to do next")
     run, table = shlex.quote(str(place / RUN)), shlex.quote(str(place / TABLE))
-    screen.lines([f"open {place / RUN / REPORT} in a browser: all of this, with pictures"])
+    screen.lines([f"open {place / RUN / REPORT} in a browser: the same content, with pictures"])
     screen.lines(
-        ["with comity on the path (. .venv/bin/activate), check the run, predict with it, and see what else there is:"]
+        ["with comity on the path (. .venv/bin/activate), check the run, predict with it, and see all options:"]
     )
     for command in (
         f"comity verify {run}",
@@ -102,27 +102,29 @@ def _show_hospitals(place: Path) -> int:
 
 
 def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
-    """Return in plain words what the result shows, by the truth that comity was not told."""
-    from comity.writing import join
+    """Return lines that compare the result with the true patterns, which comity was not told."""
+    from comity.core.text import join
 
     together = [sorted(coalition, key=result.clients.index) for coalition in result.coalitions if len(coalition) > 1]
     alone = [client for coalition in result.coalitions if len(coalition) == 1 for client in coalition]
     mixed = [members for members in together if len({pattern[client] for client in members}) > 1]
     lines = [
-        "The same measurement bodes differently under another pattern of care; whose is which, the table does not say."
+        "Under another pattern of care, the same measurement has another meaning; the table does not name the patterns."
     ]
-    lines += [f"{join(each)} train together: their pattern is the same." for each in together if each not in mixed]
+    lines += [f"{join(members)} train together: they share a pattern." for members in together if members not in mixed]
     lines += [f"{join(members)} train together, though their patterns differ." for members in mixed]
     if alone:
         lines.append(
             f"{join(sorted(alone, key=result.clients.index))} {'train' if len(alone) > 1 else 'trains'} alone: nobody "
-            "who would have them helps them significantly."
+            "who would accept them helps them significantly."
         )
     gains = {client: standing.gain.value for client, standing in result.utilities.items()}
     client = max(gains, key=lambda name: gains[name])
     if gains[client] > 0:
         standing = result.utilities[client]
-        chance = ", which may be chance: with so few, the interval is wide" if standing.gain.low <= 0 else ""
+        chance = (
+            ", which may be due to chance: with so few patients, the interval is wide" if standing.gain.low <= 0 else ""
+        )
         lines.append(
             f"{client}, with {standing.rows} patients, gains most: its {result.metric} goes from "
             f"{standing.alone.value:.2f} to {standing.coalition.value:.2f}{chance}."
@@ -132,19 +134,21 @@ def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
 
 def _show_paper() -> None:
     """Show how coalitions form, on the six clients of the paper's Figure 1."""
-    from comity.certificate import certify
     from comity.cli.equilibrium import show_utilities
-    from comity.cli.narrate import reason, show_peels
+    from comity.cli.narrative import show_peels, unmet_reason
     from comity.cli.screen import Screen
-    from comity.datasets.paper import figure_1
-    from comity.equilibrium import find_equilibrium
+    from comity.game.certificate import certify
+    from comity.game.equilibrium import find_equilibrium
+    from comity.research.datasets.paper import figure_1
 
     game = figure_1()
     found = find_equilibrium(game)
     screen: Screen = Screen()
-    screen.say("Six clients, each with rows of its own, ask: with whom should I train?")
-    screen.say("This is how well each one's model does (its utility: larger is better), alone and with others:")
-    screen.say()
+    screen.print("Six clients, each with its own rows, ask: with whom should I train?")
+    screen.print(
+        "This is how well the model of each client does (its utility: higher is better), alone and with others:"
+    )
+    screen.print()
     screen.table(
         ["client", "with", "utility"],
         [
@@ -160,7 +164,7 @@ def _show_paper() -> None:
     show_peels(found, screen)
     screen.heading("The equilibrium: what each client gets")
     show_utilities(game, found, screen)
-    screen.heading("Who does not get the best")
-    screen.lines([reason(wish, found, game) for wish in found.unmet])
+    screen.heading("Who does not get its best utility")
+    screen.lines([unmet_reason(wish, found, game) for wish in found.unmet])
     screen.heading("The proof")
     screen.lines([str(certify(found, game, exhaustive=True))])

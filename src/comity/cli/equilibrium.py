@@ -1,7 +1,4 @@
-"""``comity equilibrium`` and ``comity certify``: coalitions of a graph or a game, and the proof.
-
-A command returns its exit status.
-"""
+"""``comity equilibrium`` and ``comity certify``: the coalitions of a graph or a game, and the proof."""
 
 from __future__ import annotations
 
@@ -15,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from comity.certificate import Certificate
     from comity.cli.screen import Screen
-    from comity.core import BenefitGraph, Game
-    from comity.peels import Equilibrium
+    from comity.game.certificate import Certificate
+    from comity.game.game import Game
+    from comity.game.graph import BenefitGraph
+    from comity.game.peels import Equilibrium
 
 MARKER = "equilibrium.json"
 WRITTEN = (MARKER, "coalitions.csv", "benefit-graph.graphml", "report.html")
-DONE, REFUTED = 0, 1
+DONE, REFUTED = 0, 1  # exit statuses
 
 
 @click.command(
@@ -39,7 +37,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--out", type=click.Path(), metavar="DIR", help="Also write the result into a new directory.")
 @click.option("--force", is_flag=True, help="Replace an earlier result in DIR.")
-@click.option("--peels", is_flag=True, help="Tell how the coalitions form, peel by peel.")
+@click.option("--peels", is_flag=True, help="Explain how the coalitions form, peel by peel.")
 @click.option("--exhaustive", is_flag=True, help="For a game: also try every subset (at most 12 clients).")
 def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: bool, exhaustive: bool) -> int:
     """Find the coalitions that nobody wants to leave.
@@ -57,29 +55,30 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
 
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
-    from comity.core import BenefitGraph, InputError
-    from comity.equilibrium import find_equilibrium
-    from comity.files import check_free, write_directory
-    from comity.formats import load, load_from
+    from comity.core.files import check_output_directory, write_directory
+    from comity.errors import InputError
+    from comity.game.equilibrium import find_equilibrium
+    from comity.game.formats import load, load_from
+    from comity.game.graph import BenefitGraph
 
     if force and out is None:
-        raise click.UsageError("--force goes with --out: it says that an earlier result in DIR may be replaced.")
+        raise click.UsageError("--force needs --out: it allows an earlier result in DIR to be replaced.")
     if peels and as_json:
-        raise click.UsageError("--json has the peels in it anyway; leave --peels out.")
+        raise click.UsageError("--json includes the peels; omit --peels.")
     if out is not None:
-        check_free(out, WRITTEN, force=force)
+        check_output_directory(out, WRITTEN, force=force)
     given = load_from(sys.stdin.buffer) if file == "-" else load(file)
-    _warn_of_lookalikes(given.clients)
+    _warn_about_lookalikes(given.clients)
     game, graph = (None, given) if isinstance(given, BenefitGraph) else (given, given.benefit_graph())
     if exhaustive and game is None:
-        raise InputError("--exhaustive needs a game: a graph has no utilities to try subsets with")
+        raise InputError("--exhaustive needs a game: a graph has no utilities to compare subsets by")
     found = find_equilibrium(given)
     certificate = None
     if game is not None:
-        from comity.certificate import certify
+        from comity.game.certificate import certify
 
         certificate = certify(found, game, exhaustive=exhaustive)
-    document = document_of(found, game, certificate) if as_json or out is not None else {}
+    document = build_document(found, game, certificate) if as_json or out is not None else {}
     text = _json(document)
     if out is not None:
         contents = (text, _coalitions_csv(found), _graphml(graph), _report(document))
@@ -95,7 +94,7 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
 
 
 @click.command(
-    short_help="Prove or refute a partition of your own.",
+    short_help="Prove or refute a given partition.",
     epilog="""\b
 Examples:
   comity certify game.json partition.json
@@ -106,7 +105,7 @@ Examples:
 @click.argument("partition", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print the whole certificate as JSON.")
 @click.option("--exhaustive", is_flag=True, help="Also try every subset (at most 12 clients).")
-@click.option("--tolerance", default=0.0, show_default=True, help="Differences up to this count as none.")
+@click.option("--tolerance", default=0.0, show_default=True, help="Differences up to this count as zero.")
 def certify(game: str, partition: str, as_json: bool, exhaustive: bool, tolerance: float) -> int:
     """Prove that a partition is a collaboration equilibrium of a game, or refute it.
 
@@ -116,9 +115,9 @@ def certify(game: str, partition: str, as_json: bool, exhaustive: bool, toleranc
     Exit status: 0 proved or undecided, 1 refuted, 2 bad input.
     """
     from comity import __version__
-    from comity.certificate import certify as prove
     from comity.cli.screen import Screen
-    from comity.formats import load_game
+    from comity.game.certificate import certify as prove
+    from comity.game.formats import load_game
 
     played = load_game(game)
     certificate = prove(_partition(partition, played), played, exhaustive=exhaustive, tolerance=tolerance)
@@ -130,11 +129,11 @@ def certify(game: str, partition: str, as_json: bool, exhaustive: bool, toleranc
 
 
 def _partition(file: str, game: Game) -> list[tuple[str, ...]]:
-    """Read a partition: a list of coalitions, or a result, whose coalitions have `members`."""
-    from comity.certificate import check_partition
-    from comity.core import FormatError, InputError
-    from comity.files import read_text
-    from comity.formats.json_text import parse_json
+    """Read a partition: a list of coalitions, or a result, whose coalitions list their `members`."""
+    from comity.core.files import read_text
+    from comity.errors import FormatError, InputError
+    from comity.game.certificate import check_partition
+    from comity.game.formats.json_text import parse_json
 
     text = read_text(file)
     try:
@@ -146,17 +145,17 @@ def _partition(file: str, game: Game) -> list[tuple[str, ...]]:
         raise FormatError(f"{file}: {error}") from None
 
 
-def _warn_of_lookalikes(clients: Iterable[str]) -> None:
-    from comity.core import lookalikes, shown
+def _warn_about_lookalikes(clients: Iterable[str]) -> None:
+    from comity.core.names import lookalikes, shown
 
     for first, other in lookalikes(clients):
         click.echo(f"Warning: {shown(first)} and {shown(other)} are taken for two clients.", err=True)
 
 
-def document_of(found: Equilibrium, game: Game | None, certificate: Certificate | None) -> dict[str, Any]:
-    """Return all that was found as plain values: what ``equilibrium.json`` holds."""
+def build_document(found: Equilibrium, game: Game | None, certificate: Certificate | None) -> dict[str, Any]:
+    """Return everything that was found as plain values, as in ``equilibrium.json``."""
     from comity import __version__
-    from comity.cli.narrate import ties
+    from comity.cli.narrative import find_ties
 
     document: dict[str, Any] = {"comity": __version__, "schema": 1, "kind": "graph" if game is None else "game"}
     document |= found.to_dict()
@@ -167,20 +166,20 @@ def document_of(found: Equilibrium, game: Game | None, certificate: Certificate 
         }
         document["ties"] = [
             {"peel": peel + 1, "client": client, "sets": [sorted(best) for best in sets]}
-            for peel, client, sets in ties(found, game)
+            for peel, client, sets in find_ties(found, game)
         ]
         document["certificate"] = certificate.to_dict()
     return document
 
 
 def _report(document: dict[str, Any]) -> str:
-    """Return the report; of more clients or wishes than a page can show there is none."""
-    from comity.report import MOST, fits, render, story_of_document
+    """Return the report as HTML; empty if there are more clients or edges than a page can show."""
+    from comity.report import MAX_CLIENTS, describe_equilibrium, fits_on_page, render
 
-    if len(document["clients"]) > MOST:  # before a story of millions is made
+    if len(document["clients"]) > MAX_CLIENTS:  # building the content for millions of clients would take long
         return ""
-    story = story_of_document(document)
-    return render(story) if fits(story) else ""
+    story = describe_equilibrium(document)
+    return render(story) if fits_on_page(story) else ""
 
 
 def _json(document: dict[str, Any]) -> str:
@@ -188,9 +187,9 @@ def _json(document: dict[str, Any]) -> str:
 
 
 def _utilities(game: Game, found: Equilibrium, client: str) -> tuple[float, float, float]:
-    """Return the client's utility alone, in its coalition, and at best: with everybody willing."""
-    everywhere = ([client], found.coalition_of(client), game.clients)
-    alone, coalition, best = (game.maximal_utility(client, members) for members in everywhere)
+    """Return the client's utility alone, in its coalition, and at best: if every client were willing."""
+    sets = ([client], found.coalition_of(client), game.clients)
+    alone, coalition, best = (game.maximal_utility(client, members) for members in sets)
     return alone, coalition, best
 
 
@@ -199,14 +198,14 @@ def _show(
 ) -> None:
     import numpy as np
 
-    from comity.cli.narrate import reason, show_peels, ties
+    from comity.cli.narrative import find_ties, show_peels, unmet_reason
     from comity.cli.screen import Screen, printable
-    from comity.writing import count, formed
+    from comity.core.text import count, count_coalitions
 
     screen = Screen()
-    screen.say(
+    screen.print(
         f"{count(len(found.clients), 'client')} with {count(graph.edge_count, 'wish', 'wishes')}: "
-        f"{formed(np.bincount(found.numbers).tolist())}, in {count(len(found.peels), 'peel')}."
+        f"{count_coalitions(np.bincount(found.numbers).tolist())}, in {count(len(found.peels), 'peel')}."
     )
     if peels:
         show_peels(found, screen)
@@ -217,15 +216,15 @@ def _show(
         screen.heading("What each client gets")
         show_utilities(game, found, screen)
     screen.heading("Unmet wishes")
-    lines = [reason(wish, found, game) for wish in found.unmet]
+    lines = [unmet_reason(wish, found, game) for wish in found.unmet]
     screen.lines(lines or ["none: everybody has the collaborators it wanted first"])
-    if game is not None and (met := ties(found, game)):
+    if game is not None and (ties := find_ties(found, game)):
         screen.heading("Ties")
-        either = [" or ".join(f"{{{screen.names(sorted(best))}}}" for best in sets) for _, _, sets in met]
+        either = [" or ".join(f"{{{screen.names(sorted(best))}}}" for best in sets) for _, _, sets in ties]
         screen.lines(
             [
                 f"in peel {peel + 1}, {printable(client)} does equally well with {sets}"
-                for (peel, client, _), sets in zip(met, either, strict=True)
+                for (peel, client, _), sets in zip(ties, either, strict=True)
             ]
         )
     if certificate is not None:
@@ -233,7 +232,7 @@ def _show(
 
 
 def show_utilities(game: Game, found: Equilibrium, screen: Screen) -> None:
-    """Print what each client gets: alone, in its coalition, at best."""
+    """Print the utility of each client: alone, in its coalition, at best."""
     from comity.cli.screen import decimals, printable
 
     columns = zip(*(_utilities(game, found, client) for client in game.clients), strict=True)
@@ -262,6 +261,6 @@ def _coalitions_csv(found: Equilibrium) -> str:
 
 
 def _graphml(graph: BenefitGraph) -> str:
-    from comity.formats.graphml import write_graphml
+    from comity.game.formats.graphml import write_graphml
 
     return write_graphml(graph)

@@ -1,4 +1,4 @@
-"""The entry point: the group of commands, and what happens when one fails."""
+"""The entry point of the command line: the commands, and the exit status and message when one fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from comity import __version__
-from comity.cli import ending
+from comity.cli import interrupts
 from comity.cli.compare import compare
 from comity.cli.demo import demo
 from comity.cli.equilibrium import certify, equilibrium
@@ -23,6 +23,7 @@ from comity.cli.reproduce import reproduce
 from comity.cli.show import show
 from comity.cli.solve import solve
 from comity.cli.verify import verify
+from comity.core.wording import Caller, speaking_to
 from comity.errors import ComityError
 
 BAD_INPUT = 2
@@ -32,14 +33,14 @@ READER_GONE = 141
 
 
 class Suggesting(click.Group):
-    """A group that answers an unknown command with the nearest known one."""
+    """A group of commands that suggests the nearest one for an unknown name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which they are of use."""
+        """Return the commands in the order in which they were added, which is that of use."""
         return list(self.commands)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Find the command, or suggest one."""
+        """Return the command, or fail with a suggestion."""
         name = args[0] if args else ""
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             close = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
@@ -59,10 +60,10 @@ Examples:
   comity predict run/ new.csv --out p.csv
                                      predict new rows with each client's model
   comity compare t.csv --client site --target y --out compared/
-                                     baselines beside it, on the same rows
-  comity equilibrium wishes.csv      coalitions from who wants whom
+                                     compare with baselines on the same rows
+  comity equilibrium wishes.csv      coalitions from a benefit graph
   comity equilibrium game.json       coalitions and proof from utilities
-  comity certify game.json my.json   check a partition of your own
+  comity certify game.json my.json   check your own partition
   comity federation init trial/ --clients a,b,c --target y
                                      a deployment over Flower, ready to start
   eval "$(comity completion bash)"   complete commands with Tab""",
@@ -94,11 +95,12 @@ for command in (demo, solve, predict, verify, show, report, compare, reproduce, 
 
 
 def run() -> int:
-    """Run the command line and return the exit status; whatever goes wrong ends in one message, never a traceback."""
+    """Run the command line and return the exit status; every failure ends in one message, never in a traceback."""
     _prepare_streams()
-    signal.signal(signal.SIGTERM, ending.end)
+    signal.signal(signal.SIGTERM, interrupts.end)
     try:
-        status = cli.main(prog_name="comity", standalone_mode=False)
+        with speaking_to(Caller.COMMAND_LINE):
+            status = cli.main(prog_name="comity", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -112,7 +114,7 @@ def run() -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except SystemExit as leaving:
-        # Our commands return their status. What exits with 1 are click and rich, when the reader of a pipe has gone.
+        # Our commands return their status; click and rich exit with 1 when the reader of a pipe has gone.
         return _reader_gone() if leaving.code == 1 else int(leaving.code or 0)
     except BrokenPipeError:
         return _reader_gone()
@@ -123,8 +125,8 @@ def run() -> int:
         if os.environ.get("COMITY_TRACEBACK"):
             raise
         click.echo(
-            f"Error: {type(error).__name__}: {error}\nThis is a bug in comity; please report it, with what "
-            "COMITY_TRACEBACK=1 in front of the command prints.",
+            f"Error: {type(error).__name__}: {error}\nThis is a bug in comity; please report it, with the output of "
+            "the same command after COMITY_TRACEBACK=1.",
             err=True,
         )
         return BUG
@@ -132,7 +134,7 @@ def run() -> int:
 
 
 def _prepare_streams() -> None:
-    """Make streams that are closed swallow everything, and those that cannot write a character replace it."""
+    """Replace closed streams by the null device, and let open ones replace characters that they cannot encode."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -142,6 +144,6 @@ def _prepare_streams() -> None:
 
 
 def _reader_gone() -> int:
-    """Return the status of a program that the reader of its output left, as the shell has it for any other."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain when it flushes
+    """Return the exit status that shells use when the reader of a pipe has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python complains when it flushes
     return READER_GONE

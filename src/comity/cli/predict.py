@@ -1,4 +1,4 @@
-"""``comity predict``: new rows, each with its client's model."""
+"""``comity predict``: predictions for new rows, each by its client's model."""
 
 from __future__ import annotations
 
@@ -17,50 +17,54 @@ Examples:
 )
 @click.argument("run", type=click.Path())
 @click.argument("table", type=click.Path())
-@click.option("--out", required=True, metavar="FILE", help="Where to write, as CSV; - is standard output.")
+@click.option("--out", required=True, metavar="FILE", help="The CSV file to write; - is standard output.")
 @click.option(
     "--model",
     type=click.Choice(["coalition", "best", "alone", "together"]),
     default="coalition",
     show_default=True,
-    help="Each client's model in its coalition, at best (everybody willing) or alone; or together, the same for all.",
+    help="Each client's model with its coalition, with its best collaborators (best) or alone; or one model for all "
+    "clients (together).",
 )
-@click.option("--client", "owner", metavar="NAME", help="Whose the rows are, where no column says it.")
+@click.option("--client", "owner", metavar="NAME", help="The client of all rows, if no column names it.")
 @click.option("--force", is_flag=True, help="Replace FILE if there is one.")
 def predict(run: str, table: str, out: str, model: str, owner: str | None, force: bool) -> int:
     """Predict every row of TABLE with its client's model.
 
-    RUN is a directory that comity solve wrote, or what a site of a federation received. TABLE (.csv, .tsv, .parquet)
-    has the columns that the models were trained with and the one that says whose each row is; if all are of one client,
-    --client may say it instead, and a site's own needs neither.
-    The file has a row for each, in order: client, prediction and, for classes, the probability of each class c as p_c.
+    RUN is a directory that comity solve wrote, or one that a site of a federation received. TABLE (.csv, .tsv,
+    .parquet) has the columns that the models were trained with and the one that names the client of each row; --client
+    can name the client of all rows instead, and a site's own RUN needs neither.
+
+    FILE has a row for each row of TABLE, in order, with the columns client, prediction and, for classes, p_c: the
+    probability of each class c.
 
     Exit status: 0 done, 2 bad input.
     """
-    from comity.cli.printing import warn
+    from comity.cli.result_tables import warn
+    from comity.client.tables import read_rows
+    from comity.core.files import write_text
+    from comity.core.kinds import ModelKind
     from comity.errors import FormatError, InputError
-    from comity.files import write_text
-    from comity.own import Own
-    from comity.predictions import predict as predicted
-    from comity.result import Result
-    from comity.schema import CategoryColumn
-    from comity.sealed import read_document
-    from comity.tables import read_rows
+    from comity.questions.schema import CategoryColumn
+    from comity.result.client_result import ClientResult
+    from comity.result.directory import read_document
+    from comity.result.predictions import predict as predicted
+    from comity.result.result import Result
 
     if out != "-":
         _check_out(out, table, force)
-    result: Result | Own = Own.load(run) if "own" in read_document(run) else Result.load(run)
+    result: Result | ClientResult = ClientResult.load(run) if "own" in read_document(run) else Result.load(run)
     texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
     column = result.study.client or "client"
     rows = read_rows(table, column, texts)
     if owner is not None and column in rows.columns:
-        raise click.UsageError(f"column {column!r} of the table says whose each row is; leave --client out.")
-    if owner is None and isinstance(result, Own) and column not in rows.columns:
+        raise click.UsageError(f"column {column!r} of the table names the client of each row; leave --client out.")
+    if owner is None and isinstance(result, ClientResult) and column not in rows.columns:
         owner = result.client
     if owner is not None:
         rows = rows.assign(**{column: owner})
     try:
-        frame, notes = predicted(result, rows, model)
+        frame, notes = predicted(result, rows, ModelKind(model))
     except InputError as error:
         raise FormatError(f"{table}: {error}") from None
     text = frame.to_csv(index=False, lineterminator="\n")
@@ -69,21 +73,22 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, force
         click.echo(text.encode(), nl=False)
     else:
         write_text(out, text)
-        click.echo(f"Written to {out}: {len(frame):,} predictions, by {_named(model)}.")
+        click.echo(f"Written to {out}: {len(frame):,} predictions, by {_describe(model)}.")
     return 0
 
 
 def _check_out(out: str, table: str, force: bool) -> None:
-    """Check before any work that a file may be written."""
+    """Check before any work that the file can be written."""
     from comity.errors import OutputError
-    from comity.files import check_new
 
     file = Path(out)
     if file.is_file() and Path(table).exists() and file.samefile(table):
         raise OutputError(f"{out}: these are the rows to predict; give another file")
-    check_new(out, force=force)
+    from comity.core.files import check_output_file
+
+    check_output_file(out, force=force)
 
 
-def _named(model: str) -> str:
+def _describe(model: str) -> str:
     own = {"coalition": "in its coalition", "best": "at best", "alone": "alone"}
     return f"each client's model {own[model]}" if model in own else "the one model for all"

@@ -1,14 +1,14 @@
-"""``comity reproduce``: the paper's tables."""
+"""``comity reproduce``: the tables of the paper."""
 
 from __future__ import annotations
 
 import click
 
-NAMES = ("synthetic", "adult", "cifar10", "eicu")  # as in comity.experiments, which takes long to import
+NAMES = ("synthetic", "adult", "cifar10", "eicu")  # as in comity.research.experiments, which is slow to import
 
 
 @click.command(
-    short_help="Run the paper's experiments, its values beside ours.",
+    short_help="Run the paper's experiments, and compare with its values.",
     epilog="""\b
 Examples:
   comity reproduce synthetic --quick
@@ -17,14 +17,14 @@ Examples:
   comity reproduce eicu --data ~/data --download""",
 )
 @click.argument("name", type=click.Choice(NAMES))
-@click.option("--data", type=click.Path(), metavar="DIR", help="Where the data are; unless told, as COMITY_DATA says.")
-@click.option("--download", is_flag=True, help="Fetch the data into DIR first, from where they are published.")
-@click.option("--seeds", type=int, metavar="N", help="How many times; unless told, as often as the experiment has it.")
-@click.option("--methods", metavar="NAMES", help="Some of the methods, with commas between; unless told, all.")
+@click.option("--data", type=click.Path(), metavar="DIR", help="The directory of the data (COMITY_DATA).")
+@click.option("--download", is_flag=True, help="First fetch the published data into DIR.")
+@click.option("--seeds", type=int, metavar="N", help="The number of seeds; by default the experiment's.")
+@click.option("--methods", metavar="NAMES", help="Names of methods, separated by commas; by default all.")
 @click.option(
-    "--out", type=click.Path(), metavar="DIR", help="Where results are kept (reproduced/NAME, or NAME-quick)."
+    "--out", type=click.Path(), metavar="DIR", help="The directory for results (reproduced/NAME, or NAME-quick)."
 )
-@click.option("--quick", is_flag=True, help="A quick look: fewer seeds, shorter trainings.")
+@click.option("--quick", is_flag=True, help="A quick run, with fewer seeds and rounds.")
 @click.option("--figures", is_flag=True, help="Also draw the benefit graph, its components and the coalitions.")
 def reproduce(
     name: str,
@@ -36,46 +36,46 @@ def reproduce(
     quick: bool,
     figures: bool,
 ) -> int:
-    """Run one of the paper's experiments, and show its table with the paper's values beside ours.
+    """Run one of the paper's experiments, and show its table with the paper's values next to ours.
 
-    What is finished, a method with a seed, is kept: the same command goes on where it was interrupted. Data are read
-    from DIR, and fetched only with --download.
+    The result of each method and seed is kept: after an interruption, the same command continues. Data are read from
+    DIR, and fetched only with --download.
     """
-    from comity.core.optional import require
+    from comity.core.extras import require
 
     require("torch", "to run the experiments")
     if figures:
-        require("matplotlib", "to draw figures")  # not to be told after hours
-    from comity.cli.ending import kept_in
-    from comity.cli.progress import Stages
+        require("matplotlib", "to draw figures")  # now, and not after hours of training
+    from comity.cli import interrupts
     from comity.cli.screen import Screen
-    from comity.datasets.fetch import fetch
-    from comity.experiments.experiment import Experiment
-    from comity.experiments.figures import FIGURES, draw_figures
-    from comity.experiments.reports import REPORTS, write_reports
-    from comity.experiments.reproducing import TABLE, TABLE_JSON, reproduce
-    from comity.writing import count
+    from comity.core.stages import Stages
+    from comity.core.text import count
+    from comity.research.datasets.remotes import fetch
+    from comity.research.experiments.experiment import Experiment
+    from comity.research.experiments.figures import FIGURES, draw_figures
+    from comity.research.experiments.reports import REPORTS, write_reports
+    from comity.research.experiments.reproduction import TABLE, TABLE_JSON, reproduce
 
-    chosen = None if methods is None else tuple(each.strip() for each in methods.split(","))
+    chosen = None if methods is None else tuple(method.strip() for method in methods.split(","))
     experiment = Experiment.load(name, quick=quick).with_choices(chosen, seeds)
     place = out or f"reproduced/{name}{'-quick' if quick else ''}"
     if download and data is None:
-        raise click.UsageError("--download goes with --data: it says where the files are put.")
-    with Stages() as stages:
+        raise click.UsageError("--download needs --data, the directory to put the files into.")
+    with Stages(interrupts.check) as stages:
         if download and data is not None and name != "synthetic":
             fetch(name, data, stages)
-        with kept_in(place):
-            found = reproduce(experiment, data, place, stages)
-        drawn = draw_figures(found.cells, place, stages) if figures else ()
-    reported = write_reports(found.cells, place, experiment)
+        with interrupts.kept_in(place):
+            reproduction = reproduce(experiment, data, place, stages)
+        drawn = draw_figures(reproduction.cells, place, stages) if figures else ()
+    reports = write_reports(reproduction.cells, place, experiment)
     screen = Screen()
-    screen.heading(experiment.title + (" (a quick look)" if quick else ""))
-    screen.table(found.heads, found.rows(), right=found.heads[1:])
-    for note in found.remarks():
-        screen.say(f"\n{note}")
+    screen.heading(experiment.title + (" (a quick run)" if quick else ""))
+    screen.table(reproduction.columns, reproduction.rows(), right=reproduction.columns[1:])
+    for remark in reproduction.remarks():
+        screen.print(f"\n{remark}")
     click.echo(f"\nWritten to {place}: {TABLE}, {TABLE_JSON}, and a file for each method and seed")
-    if reported:
-        click.echo(f"{count(len(reported), 'report')} in {place}/{REPORTS}")
+    if reports:
+        click.echo(f"{count(len(reports), 'report')} in {place}/{REPORTS}")
     if figures:
-        click.echo(f"{len(drawn)} figures in {place}/{FIGURES}" if drawn else "No method found coalitions to draw")
+        click.echo(f"{len(drawn)} figures in {place}/{FIGURES}" if drawn else "No method has coalitions to draw")
     return 0

@@ -1,4 +1,4 @@
-"""``comity show``: a saved result, printed again."""
+"""``comity show``: print a saved result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 
 @click.command(
-    short_help="Print what a run found.",
+    short_help="Print the result of a run.",
     epilog="""\b
 Examples:
   comity show run/
@@ -15,11 +15,11 @@ Examples:
 @click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def show(run: str, as_json: bool) -> int:
-    """Print a saved result as comity solve did. RUN is a directory that it wrote."""
-    from comity.cli.printing import show_result, warn
+    """Print a saved result as comity solve does. RUN is a directory that it wrote."""
+    from comity.cli.result_tables import show_result, warn
     from comity.cli.screen import Screen
     from comity.cli.solve import as_text
-    from comity.result import Result
+    from comity.result.result import Result
 
     result = Result.load(run)
     warn(result.warnings)

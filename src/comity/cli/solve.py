@@ -1,19 +1,21 @@
-"""``comity solve``: the main job, from a table to coalitions, models and proof."""
+"""``comity solve``: from a table to coalitions, models and proof."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from comity.cli.study_options import given_settings, study_options
+from comity.core.settings import settings_of
+from comity.study import Study, StudyFile
+
 if TYPE_CHECKING:
-    from comity.checkpoint import Checkpoint
-    from comity.cli.progress import Stages
-    from comity.result import Result
-    from comity.solving import Opened
-    from comity.study import Study
+    from comity.families.network.checkpoint import Checkpoint
+    from comity.result.result import Result
 
 DONE, REFUTED = 0, 1
 
@@ -28,74 +30,46 @@ Examples:
   comity solve --study study.toml --seed 7""",
 )
 @click.argument("source", type=click.Path(), required=False)
-@click.option("--client", metavar="COLUMN", help="The column that says whose each row is.")
-@click.option("--target", metavar="COLUMN", help="The column to predict.")
-@click.option("--out", type=click.Path(), metavar="DIR", help="Write result and models into a new directory.")
+@study_options("client", "target")
+@click.option("--out", type=click.Path(), metavar="DIR", help="Write the result and the models into a new directory.")
 @click.option("--force", is_flag=True, help="Replace an earlier result in DIR.")
-@click.option("--task", type=click.Choice(["regression", "classes"]), help="Unless told, as the target looks.")
-@click.option(
-    "--metric",
-    type=click.Choice(["auc", "accuracy", "log-loss", "rmse", "r2"]),
-    help="What people read. Unless told, auc or rmse.",
-)
-@click.option("--exclude", metavar="COLUMN", multiple=True, help="A column to leave out; may be given again.")
-@click.option("--keep", metavar="COLUMN", multiple=True, help="A column that looks like an identifier and is none.")
-@click.option("--without", metavar="CLIENT", multiple=True, help="A client to leave out; may be given again.")
-@click.option(
-    "--model",
-    type=click.Choice(["linear", "mlp"]),
-    help="Linear models, or perceptrons (which need torch).",
-)
-@click.option("--width", type=int, metavar="N", help="Units in a hidden layer of a perceptron (32).")
-@click.option("--depth", type=int, metavar="N", help="Hidden layers of a perceptron (1).")
-@click.option("--steps", type=int, metavar="N", help="Steps in which the front of perceptrons is trained (800).")
-@click.option("--fine-tune", type=int, metavar="N", help="Steps that each client takes in the end, alone (0).")
-@click.option("--local-steps", type=int, metavar="N", help="Steps that clients take between two rounds (0: one).")
-@click.option("--resume", is_flag=True, help="Go on with a training of perceptrons that was interrupted.")
-@click.option("--folds", type=int, metavar="N", help="Parts of the rows that choose (5; with mlp 1, a sixth held out).")
-@click.option("--repeats", type=int, metavar="N", help="How often they are drawn (4; 2 from 13 clients on, 1 from 25).")
-@click.option(
-    "--judges", type=int, metavar="N", help="Parts of the rows that judge (10; 5 from 25 clients on, 3 from 301)."
-)
-@click.option("--confidence", type=float, metavar="Z", help="Standard errors that a gain must exceed (1).")
-@click.option("--weights", type=click.Choice(["sample", "client"]), help="What a weight is of: a row, or a client.")
-@click.option("--rule", type=click.Choice(["smallest", "clip"]), help="How a set is chosen; clip is the paper's.")
-@click.option(
-    "--penalty", type=float, metavar="L", help="The ridge penalty of all models; unless told, it is searched."
-)
-@click.option("--seed", type=int, metavar="N", help="Same seed, same result (0).")
-@click.option("--resamples", type=int, metavar="N", help="Say how sure each edge is, by N resamples of the rows (0).")
-@click.option("--study", "study_file", type=click.Path(), metavar="FILE", help="Settings in a TOML file.")
+@click.option("--resume", is_flag=True, help="Continue the training of perceptrons that was interrupted.")
+@study_options(*(name for name in settings_of(Study) if name not in ("client", "target")))
+@click.option("--study", "study_file", type=click.Path(), metavar="FILE", help="A TOML file with settings.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def solve(source: str | None, study_file: str | None, as_json: bool, force: bool, resume: bool, **given: Any) -> int:
+def solve(source: str | None, study_file: str | None, as_json: bool, force: bool, resume: bool, **options: Any) -> int:
     """Find out who should train with whom, and train their models.
 
-    SOURCE is a table (.csv, .tsv, .parquet) in which the column --client says whose each row is, or a directory with
-    a table for each client. Every client gets a model of its own: trained alone, in its coalition, and at best; and
-    for comparison there is one for all. With --out, a report for people is written beside the result.
+    SOURCE is a table (.csv, .tsv, .parquet) in which the column --client names the client of each row, or a directory
+    with a table for each client. Every client gets three models of its own: trained alone, with its coalition, and with
+    its best collaborators if all were willing. For comparison there is one model for all clients. With --out, an HTML
+    report is written beside the result.
 
-    A TOML file may hold the same settings under the same names (exclude = ["a", "b"]), and source and out, relative
-    to itself. What is given here overrules it.
+    A TOML file can hold the same settings under the same names (exclude = ["a", "b"], fine_tune = 20), and also source
+    and out, relative to the file. Options given here take precedence over the file.
 
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
-    from comity.cli.printing import show_result, warn
-    from comity.cli.progress import Stages
+    from comity.cli import interrupts
+    from comity.cli.result_tables import show_result, warn
     from comity.cli.screen import Screen
-    from comity.files import check_free
+    from comity.core.files import check_output_directory
+    from comity.core.stages import Stages
     from comity.report import write_report
-    from comity.sealed import FILES, MARKER, MODELS, NETWORKS, REPORT
-    from comity.solving import run
+    from comity.result.directory import FILES, MARKER, REPORT
+    from comity.solving.solve import open_source, run
 
-    source, out, study = _settled(source, study_file, given)
+    table, out, study = _settle(source, study_file, options)
     if force and out is None:
-        raise click.UsageError("--force goes with --out: it says that an earlier result in DIR may be replaced.")
+        raise click.UsageError("--force goes with --out: with it, an earlier result in DIR is replaced.")
     if out is not None:
-        check_free(out, FILES, force=force)
+        check_output_directory(out, FILES, force=force)
     checkpoint = _checkpoint(out, study, resume)
-    opened = _opened(source, study, Stages())
-    warn(opened.warnings)  # at once: what is wrong with a table is known before the work begins
-    with Stages() as stages:
+    with Stages(interrupts.check) as stages:
+        stages("reading the table", 0, 1)
+        opened = open_source(table, study)
+    warn(opened.warnings)  # now, so that problems of the table are known before the work begins
+    with Stages(interrupts.check) as stages:
         result = run(opened, study, stages, checkpoint)
     warn(result.warnings[len(opened.warnings) :])
     if out is not None:
@@ -108,47 +82,41 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     else:
         show_result(result, Screen())
         if out is not None:
-            click.echo(f"\nWritten to {out}: {MARKER}, {MODELS if study.model == 'linear' else NETWORKS}, {REPORT}")
+            click.echo(f"\nWritten to {out}: {MARKER}, {result.family.model_file}, {REPORT}")
     return REFUTED if result.certificate.witnesses else DONE
 
 
 def as_text(result: Result) -> str:
-    """Return all but the models as JSON."""
+    """Return everything but the models as JSON."""
     return json.dumps(result.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _settled(source: str | None, study_file: str | None, given: dict[str, Any]) -> tuple[str, str | None, Study]:
-    """Return source, out and settings, from the file and the command line."""
-    from comity.study import Study, read_study
+def _settle(
+    source: str | None, study_file: str | None, options: dict[str, Any]
+) -> tuple[str | os.PathLike[str], str | os.PathLike[str] | None, Study]:
+    """Return source, directory and settings; what the command line gives takes precedence over the file."""
+    file = StudyFile({}) if study_file is None else StudyFile.read(study_file)
+    settings = file.settings | given_settings(options)
+    out = settings.pop("out", file.out)
+    found = file.source if source is None else source
+    if found is None:
+        raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
+    if "target" not in settings:
+        raise click.UsageError("say which column to predict: --target COLUMN.")
+    return found, out, Study.from_mapping(settings)
 
-    told = read_study(study_file) if study_file is not None else {}
-    told |= {name: value for name, value in given.items() if value is not None and value != ()}
-    out, found = told.pop("out", None), told.pop("source", None)
-    source = found if source is None else source
-    if source is None:
-        raise click.UsageError("say which table: SOURCE, or `source` in a --study file.")
-    if "target" not in told:
-        raise click.UsageError("say which column is to be predicted: --target COLUMN.")
-    return source, out, Study.from_mapping(told)
 
+def _checkpoint(out: str | os.PathLike[str] | None, study: Study, resume: bool) -> Checkpoint | None:
+    """Return where the training of perceptrons is saved while it lasts: beside the result."""
+    from comity.families.network.checkpoint import Checkpoint
+    from comity.families.registry import FAMILIES
 
-def _checkpoint(out: str | None, study: Study, resume: bool) -> Checkpoint | None:
-    """Return where a training is kept while it lasts: beside the result."""
-    from comity.checkpoint import Checkpoint
-
-    if resume and (out is None or study.model == "linear"):
-        raise click.UsageError("--resume goes with --model mlp and --out: beside DIR the training was kept.")
-    if out is None or study.model == "linear":
+    resumes = FAMILIES[study.model].resumes
+    if resume and (out is None or not resumes):
+        raise click.UsageError("--resume needs --model mlp and --out: the training was saved beside DIR.")
+    if out is None or not resumes:
         return None
     place = Path(out)
     checkpoint = Checkpoint(place.with_name(f"{place.name}.unfinished"), resume)
     checkpoint.check()
     return checkpoint
-
-
-def _opened(source: str, study: Study, stages: Stages) -> Opened:
-    from comity.solving import open_source
-
-    with stages:
-        stages("reading the table", 0, 1)
-        return open_source(source, study)

@@ -1,4 +1,4 @@
-"""``comity verify``: a saved result checked again."""
+"""``comity verify``: check a saved result again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ACCEPTED, REFUSED = 0, 1
 
 
 @click.command(
-    short_help="Check a run again: figures, coalitions, proof.",
+    short_help="Check a run again: numbers, coalitions, proof.",
     epilog="""\b
 Examples:
   comity verify run/
@@ -19,32 +19,32 @@ Examples:
 @click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 def verify(run: str, as_json: bool) -> int:
-    """Check a saved result: that nothing was changed, that coalitions follow from wishes, and the proof.
+    """Check that a saved result was not changed, that its coalitions follow from the benefit graph, and its proof.
 
-    RUN is a directory that comity solve wrote. The proof is made again from the saved utilities; it takes no rows.
+    RUN is a directory that comity solve wrote. The proof is made again from the saved utilities; no rows are needed.
 
-    Exit status: 0 accepted, 1 refused, 2 not a result at all.
+    Exit status: 0 accepted, 1 refused, 2 not a result of comity.
     """
     from comity.cli.screen import Screen, printable
     from comity.errors import ChangedError
-    from comity.result import verify as checked
-    from comity.tellings import forgiven
+    from comity.result.sections import forgiven
+    from comity.result.verification import verify as verify_result
 
     certificate, lines = None, []
     try:
-        result = checked(run)
+        result = verify_result(run)
         certificate = result.certificate
-        accepted, why = certificate.proved, str(certificate)
-        whole = "the seal is whole; coalitions, contributions and proof follow from the figures"
-        lines = [whole, why, *forgiven(result)]
+        accepted, reason = certificate.proved, str(certificate)
+        unchanged = "the seal is intact; coalitions, contributions and proof follow from the saved numbers"
+        lines = [unchanged, reason, *forgiven(result)]
     except ChangedError as error:
-        accepted, why = False, str(error)
+        accepted, reason = False, str(error)
     if as_json:
-        told = None if certificate is None else certificate.to_dict()
-        document = {"accepted": accepted, "reason": why, "certificate": told}
+        checked = None if certificate is None else certificate.to_dict()
+        document = {"accepted": accepted, "reason": reason, "certificate": checked}
         click.echo((json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode(), nl=False)
     else:
         screen = Screen()
         screen.heading("Accepted" if accepted else "Refused")
-        screen.lines([printable(line) for line in (lines if accepted else [why])])
+        screen.lines([printable(line) for line in (lines if accepted else [reason])])
     return ACCEPTED if accepted else REFUSED

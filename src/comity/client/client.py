@@ -1,102 +1,96 @@
-"""A client's side: private rows in, answers out."""
+"""A client with a table: private rows in, answers out."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from comity.client.alone import fit_alone
-from comity.client.audit import Given
-from comity.client.desk import Desk, judges
-from comity.client.judging import evaluate, judge_linear
-from comity.client.moments import expand, moments, slopes
+from comity.client.answers import ANSWERS
+from comity.client.audit import AuditEntry
+from comity.client.gate import Gate, Respondent, uses_test_rows
 from comity.client.policy import Policy
 from comity.client.privacy import Privacy
-from comity.client.rows import Rows
-from comity.core import check_name
-from comity.core.optional import require
-from comity.encoding import summarise
+from comity.core.extras import require
+from comity.core.names import check_name
 from comity.errors import InputError
-from comity.questions import Describe, Description
+from comity.questions import Describe, Description, Recipe
+from comity.rows.encoding import level_of, summarise
+from comity.rows.rows import Rows
 
-_MOST_LEVELS = 100  # of a column that are told, however many are asked for
+_MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 
 
 @dataclass(frozen=True, eq=False)
-class Client:
-    """An owner of rows. The rows go nowhere; `answer` gives what the policy allows, and `log` keeps what was given.
+class Client(Respondent):
+    """An owner of rows, which never leave it: `answer` gives what its policy allows, and `log` records it.
 
-    Rows to `test` with, if there are some, judge models that were trained on the others, and do nothing else. With
-    `privacy`, answers that can be are clipped and noisy. With a `log_file`, the log is also appended to it, and what
-    stands in it already counts as spent.
+    Args:
+        name: The client's name.
+        rows: The table to train with.
+        policy: What the client allows.
+        test: Rows on which models are evaluated, and which have no other use.
+        log: The audit log, an entry for each question.
+        privacy: How answers are clipped and noised; those that noise covers are listed by `Privacy.covered`.
+        log_file: A file to which the log is appended; what its entries spent counts as spent.
+
+    Raises:
+        InputError: If the name is empty, or two columns have the same name.
+
+    >>> from comity.questions import Describe
+    >>> client = Client("North", pd.DataFrame({"dose": range(20), "effect": range(20)}))
+    >>> client.answer(Describe("effect")).rows
+    20
+    >>> [(entry.question, entry.rows) for entry in client.log]
+    [('describe', 20)]
     """
 
     name: str
     rows: pd.DataFrame = field(repr=False)
     policy: Policy = field(default_factory=Policy)
     test: pd.DataFrame | None = field(default=None, repr=False)
-    log: list[Given] = field(default_factory=list, repr=False)
+    log: list[AuditEntry] = field(default_factory=list, repr=False)
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
-    _rows: Rows = field(init=False, repr=False)
-    _desk: Desk = field(init=False, repr=False)
+    _table: Rows = field(init=False, repr=False)
+    _gate: Gate = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        double = self.rows.columns[self.rows.columns.duplicated()]
+        rows, test = (None if frame is None else _with_text_names(frame) for frame in (self.rows, self.test))
+        assert rows is not None
+        double = rows.columns[rows.columns.duplicated()]
         if len(double):
             raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
-        desk = Desk.open(self.name, self.policy, self.privacy, self.log, self.log_file)
-        object.__setattr__(self, "_desk", desk)
-        object.__setattr__(self, "_rows", Rows(self.name, self.rows, self.test, desk.noise))
+        gate = Gate.open(self.name, self.policy, self.privacy, self.log, self.log_file)
+        object.__setattr__(self, "_gate", gate)
+        object.__setattr__(self, "_table", Rows(self.name, rows, test, gate.noise))
 
-    def answer(self, question: object) -> Any:
-        """Answer a question, or refuse it."""
-        about = len(self.rows if self.test is None or not judges(question) else self.test)
-        return self._desk.answer(question, about, self._reply)
+    def learner(self, recipe: Recipe) -> Any:
+        """Return the learner that trains networks by a recipe; it keeps its state between questions.
 
-    def learner(self, recipe: str) -> Any:
-        """Return what trains networks by a recipe (JSON), with what it remembers from question to question."""
-        return _learner(self._rows, recipe)
+        Args:
+            recipe: The model, the loss, and how the rows are split.
+        """
+        require("torch", "to train neural networks")
+        from comity.families.network.answers.learners import learner_of
 
-    def _reply(self, kind: str, question: Any) -> Any:
-        if kind in ANSWERS:
-            return ANSWERS[kind](self._rows, question)
-        return _by_learner(self._rows, kind, question)
+        return learner_of(self._table, recipe)
 
+    def _rows_for(self, question: object) -> int:
+        return len(self.test if self.test is not None and uses_test_rows(question) else self.rows)
 
-def describe(rows: Rows, question: Describe) -> Description:
-    """Answer what the columns are."""
-    summaries = summarise(rows.frame, question.target, question.classes, min(question.most_levels, _MOST_LEVELS))
-    return Description(len(rows.frame), json.dumps([asdict(summary) for summary in summaries], ensure_ascii=False))
+    def _compute(self, kind: str, question: Any) -> Any:
+        return ANSWERS[kind](self, question)
 
-
-def _by_learner(rows: Rows, kind: str, question: Any) -> Any:
-    """Answer a question about networks."""
-    learner = _learner(rows, question.recipe)
-    from comity.neural import answers
-
-    return answers.ANSWERS[kind](learner, question)
+    def _describe(self, question: Describe) -> Description:
+        frame = self._table.frame
+        most = min(question.most_levels, _MAX_LEVELS)
+        return Description(len(frame), summarise(frame, question.target, question.classes, most))
 
 
-def _learner(rows: Rows, recipe: str) -> Any:
-    require("torch", "to train neural networks")
-    from comity.client.learning import learner_of
-
-    return learner_of(rows, recipe)
-
-
-ANSWERS: dict[str, Callable[[Rows, Any], Any]] = {
-    "describe": describe,
-    "moments": moments,
-    "expand": expand,
-    "slopes": slopes,
-    "fit-alone": fit_alone,
-    "evaluate": evaluate,
-    "judge-linear": judge_linear,
-}
+def _with_text_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns are named by text: others, such as 0, 1, 2 …, cannot be sent."""
+    return frame.set_axis([level_of(name) for name in frame.columns], axis=1)

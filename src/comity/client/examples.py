@@ -1,12 +1,11 @@
-"""A client with examples of any shape, for a torch module: images, sequences, whatever a dataset holds."""
+"""A client with examples of any shape for a torch module: images, sequences, whatever a dataset holds."""
 
 from __future__ import annotations
 
 import copy
-import json
 import os
 from collections.abc import Callable, Sized
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,31 +13,41 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from comity.client.audit import Given
-from comity.client.desk import Desk, judges
+from comity.client.answers import ANSWERS
+from comity.client.audit import AuditEntry
+from comity.client.gate import Gate, Respondent, uses_test_rows
 from comity.client.policy import Policy
 from comity.client.privacy import Privacy
-from comity.core import check_name
+from comity.core.names import check_name
 from comity.errors import InputError
-from comity.neural.answers import ANSWERS
-from comity.neural.described import Described
-from comity.neural.learner import Learner
-from comity.neural.losses import LOSSES, RowLoss
-from comity.neural.modules import Functional, check_module
-from comity.neural.recipe import Recipe
-from comity.questions import Description
-from comity.schema import ColumnSummary
+from comity.families.network.answers.learner import Learner
+from comity.families.network.losses import LOSSES, RowLoss
+from comity.families.network.modules import Functional, check_module
+from comity.families.network.target_scale import TargetScale
+from comity.questions import Describe, Description, Recipe
+from comity.questions.schema import ColumnSummary
+from comity.rows.rows import Rows
 
 TARGET = "target"
 
 
 @dataclass(frozen=True, eq=False)
-class DatasetClient:
-    """An owner of examples, which go nowhere: pairs of an input and a target, in a torch dataset or as two tensors.
+class DatasetClient(Respondent):
+    """An owner of examples, which never leave it; it answers the questions about networks.
 
-    It has the `module` whose parameters are trained, and the `loss`: a name, or a function of outputs and targets that
-    gives each row's loss. What it answers is what a table's `Client` answers about networks. Examples to `test` with,
-    if there are some, judge models and do nothing else. `privacy` and `log_file` are as a table's client has them.
+    Args:
+        name: The client's name.
+        dataset: Pairs of an input and a target, as a torch dataset or as two tensors.
+        module: The module whose parameters are trained.
+        loss: The name of a loss, or a function of outputs and targets that returns the loss of each row.
+        policy: What the client allows.
+        test: Examples on which models are evaluated, and which have no other use.
+        log: The audit log, an entry for each question.
+        privacy: How answers are clipped and noised.
+        log_file: A file to which the log is appended; what its entries spent counts as spent.
+
+    Raises:
+        InputError: If the examples, the module or the loss cannot be used.
     """
 
     name: str
@@ -47,13 +56,13 @@ class DatasetClient:
     loss: str | Callable[[Tensor, Tensor], Tensor] = "cross-entropy"
     policy: Policy = field(default_factory=Policy)
     test: Any = field(default=None, repr=False)
-    log: list[Given] = field(default_factory=list, repr=False)
+    log: list[AuditEntry] = field(default_factory=list, repr=False)
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
-    _desk: Desk = field(init=False, repr=False)
+    _gate: Gate = field(init=False, repr=False)
     _examples: tuple[Tensor, Tensor] = field(init=False, repr=False)
     _tests: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
-    _learners: dict[str, Learner] = field(default_factory=dict, init=False, repr=False)
+    _learners: dict[Recipe, Learner] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -63,25 +72,20 @@ class DatasetClient:
         object.__setattr__(self, "_examples", self._pairs(self.dataset))
         if self.test is not None:
             object.__setattr__(self, "_tests", self._pairs(self.test))
-        desk = Desk.open(self.name, self.policy, self.privacy, self.log, self.log_file)
-        object.__setattr__(self, "_desk", desk)
-
-    def answer(self, question: object) -> Any:
-        """Answer a question, or refuse it."""
-        examples = self._tests if self._tests is not None and judges(question) else self._examples
-        return self._desk.answer(question, len(examples[1]), self._reply)
-
-    def _reply(self, kind: str, question: Any) -> Any:
-        if kind == "describe":
-            return self._describe()
-        if kind in ANSWERS:
-            return ANSWERS[kind](self.learner(question.recipe), question)
-        raise InputError(f"client {self.name!r} has examples and no table; it cannot answer {kind!r}")
+        gate = Gate.open(self.name, self.policy, self.privacy, self.log, self.log_file)
+        object.__setattr__(self, "_gate", gate)
 
     def personal_state(self, model: str = "coalition") -> dict[str, Tensor]:
-        """Return the parameters that never left this client, by their names, as they were trained last.
+        """Return the personal parameters of a model, as they were trained last.
 
-        `model` is ``alone``, ``coalition`` or ``best``; with what `Result.state_of` has, they make the whole model.
+        Args:
+            model: ``alone``, ``coalition`` or ``best``.
+
+        Returns:
+            The parameters by name; those that `Result.state_of` returns complete the model.
+
+        Raises:
+            InputError: If the client has trained no model with personal parameters.
         """
         personal = [learner for learner in self._learners.values() if learner.functional.personal]
         if not personal:
@@ -93,42 +97,56 @@ class DatasetClient:
         inputs, targets = _stacked(self.name, dataset)
         return inputs, _fitting(self.name, targets, self.loss)
 
-    def _describe(self) -> Description:
-        """Tell how many examples there are, and of classes how many of each."""
+    def _rows_for(self, question: object) -> int:
+        examples = self._tests if self._tests is not None and uses_test_rows(question) else self._examples
+        return len(examples[1])
+
+    def _compute(self, kind: str, question: Any) -> Any:
+        return ANSWERS[kind](self, question)
+
+    @property
+    def _table(self) -> Rows:
+        raise InputError(f"client {self.name!r} has examples and no table; it answers questions about networks only")
+
+    def _describe(self, question: Describe) -> Description:
+        """Return the number of examples, and for classes the number of each."""
         targets = self._examples[1]
         summary = ColumnSummary(TARGET, "number", len(targets), 0, 0)
         if not targets.is_floating_point():
             classes, counts = torch.unique(targets, return_counts=True)
             levels = {str(int(each)): int(count) for each, count in zip(classes, counts, strict=True)}
             summary = ColumnSummary(TARGET, "number", len(targets), 0, len(levels), levels=levels)
-        return Description(len(targets), json.dumps([asdict(summary)]))
+        return Description(len(targets), (summary,))
 
-    def learner(self, recipe: str) -> Learner:
-        """Return what trains networks by a recipe (JSON), with what it remembers from question to question."""
+    def learner(self, recipe: Recipe) -> Learner:
+        """Return the learner that trains networks by a recipe; it keeps its state between questions.
+
+        Args:
+            recipe: The loss, the personal parameters, and how the examples are split.
+        """
         if recipe not in self._learners:
             inputs, targets = self._examples
             if self._tests is not None:
                 inputs, targets = (torch.cat(both) for both in zip(self._examples, self._tests, strict=True))
             classes = 0 if targets.is_floating_point() else int(targets.max()) + 1
             loss: RowLoss = LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
-            wanted = Recipe.from_json(recipe)
             self._learners[recipe] = Learner(
                 owner=self.name,
-                recipe=wanted,
-                functional=Functional.of(copy.deepcopy(self.module), wanted.personal),
+                recipe=recipe,
+                functional=Functional.of(copy.deepcopy(self.module), recipe.personal),
                 loss=loss,
                 inputs=inputs,
                 targets=targets,
                 strata=targets.double().numpy() if classes else np.zeros(len(targets)),
-                described=Described(classes),
-                apart=0 if self._tests is None else len(self._tests[1]),
-                noise=self._desk.noise,
+                target_scale=TargetScale(classes),
+                test_rows=0 if self._tests is None else len(self._tests[1]),
+                noise=self._gate.noise,
             )
         return self._learners[recipe]
 
 
 def _fitting(name: str, targets: Tensor, loss: object) -> Tensor:
-    """Return targets as a loss wants them: one number a row, or one class."""
+    """Return targets as a loss needs them: one number or one class for each row."""
     if targets.dim() == 2 and targets.shape[1] == 1:
         targets = targets[:, 0]
     if targets.dim() != 1:
@@ -166,7 +184,6 @@ def _stacked(name: str, dataset: Any) -> tuple[Tensor, Tensor]:
         )
     if len(inputs) != len(targets):
         raise InputError(f"client {name!r} has {len(inputs)} inputs and {len(targets)} targets")
-    finite = [each for each in (inputs, targets) if each.is_floating_point() and not torch.isfinite(each).all()]
-    if finite:
+    if any(each.is_floating_point() and not torch.isfinite(each).all() for each in (inputs, targets)):
         raise InputError(f"client {name!r} has a value that is missing or infinite; mend it")
     return inputs, targets

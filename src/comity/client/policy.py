@@ -1,64 +1,60 @@
-"""What a client allows: which questions, about what, with how many rows, and how much it gives at a time."""
+"""A client's policy: which questions it answers, about how many rows, and how large its answers may be."""
 
 from __future__ import annotations
 
-import difflib
-import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from comity.core import shown
-from comity.errors import InputError, RefusedError
-from comity.questions import QUESTIONS, Describe, Split, TellPrivacy
-from comity.writing import count
+from comity.core.settings import check_settings, flag, name, names, whole
+from comity.core.text import count
+from comity.core.wording import mention
+from comity.errors import RefusedError
+from comity.questions import QUESTIONS, AskPrivacy, Describe, kind_of
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a client allows.
+    """What a client allows; it refuses everything else.
 
-    It answers these `questions` only, and nothing if it has fewer rows than `least_rows`, or about folds of fewer rows
-    than `least_part`; no answer is larger than `largest_answer` bytes, if that is told. A client that says its `target`
-    refuses questions about another. Others may see its utilities if it says so by `share_utilities`. With
-    `only_private` it refuses what leaves without noise.
+    Args:
+        questions: The kinds of questions that it answers. Default: all.
+        least_rows: The fewest rows with which it answers at all. Default: 10.
+        largest_answer: The most bytes of an answer. Default: no limit.
+        target: The only target that it answers questions about. Default: any.
+        share_utilities: Whether other clients may see its utilities. Default: False.
+        only_private: Whether it refuses every answer that would leave without noise. Default: False.
+        least_part: The fewest rows in a fold that it answers about. Default: 2.
+
+    Raises:
+        InputError: A value is not allowed.
 
     >>> Policy(questions=("describe", "momints"))
     Traceback (most recent call last):
     comity.errors.InputError: there is no question 'momints'; did you mean 'moments'?
     """
 
-    questions: tuple[str, ...] = tuple(QUESTIONS)
-    least_rows: int = 10
-    largest_answer: int | None = None
-    target: str | None = None
-    share_utilities: bool = False
-    only_private: bool = False
-    least_part: int = 2
+    questions: Annotated[tuple[str, ...], names("question", QUESTIONS)] = tuple(QUESTIONS)
+    least_rows: Annotated[int, whole(1)] = 10
+    largest_answer: Annotated[int | None, whole(1)] = None
+    target: Annotated[str | None, name("column")] = None
+    share_utilities: Annotated[bool, flag()] = False
+    only_private: Annotated[bool, flag()] = False
+    least_part: Annotated[int, whole(1)] = 2
 
     def __post_init__(self) -> None:
-        questions: object = self.questions
-        if not isinstance(questions, list | tuple) or not all(isinstance(each, str) for each in questions):
-            raise InputError(f"questions is {shown(questions)}; it must be a list of kinds: {', '.join(QUESTIONS)}")
-        for kind in questions:
-            if kind not in QUESTIONS:
-                close = difflib.get_close_matches(kind, QUESTIONS, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(QUESTIONS)}"
-                raise InputError(f"there is no question {shown(kind)}; {hint}")
-        object.__setattr__(self, "questions", tuple(questions))
-        for name in ("least_rows", "least_part", "largest_answer"):
-            value: object = getattr(self, name)
-            optional = name == "largest_answer" and value is None
-            if not optional and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} is {shown(value)}; it must be a whole number, 1 or more")
-        target: object = self.target
-        if target is not None and (not isinstance(target, str) or not target):
-            raise InputError(f"target is {shown(target)}; it must be the name of a column")
-        for name in ("share_utilities", "only_private"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} is {shown(getattr(self, name))}; it must be true or false")
+        check_settings(self)
 
     def check_size(self, name: str, kind: str, size: int) -> None:
-        """Refuse an answer that is too large."""
+        """Refuse an answer that is too large.
+
+        Args:
+            name: The client's name.
+            kind: The kind of the question.
+            size: The bytes of the answer.
+
+        Raises:
+            RefusedError: If the answer is larger than `largest_answer`.
+        """
         if self.largest_answer is not None and size > self.largest_answer:
             raise RefusedError(
                 f"client {name!r} does not answer the question {kind!r}: the answer has {size:,} bytes, and its policy "
@@ -66,29 +62,24 @@ class Policy:
             )
 
 
-def kind_of(question: object) -> str | None:
-    """Return the kind of a question, if it is one of the closed list."""
-    return next((kind for kind, (asked, _) in QUESTIONS.items() if type(question) is asked), None)
-
-
 def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
-    """Return the kind of a question, having checked that a client with so many rows answers it."""
+    """Return the kind of a question, after checking that a client with this number of rows answers it."""
     kind = kind_of(question)
     if kind is None or kind not in policy.questions:
         asked = type(question).__name__ if kind is None else kind
         raise RefusedError(f"client {name!r} does not answer the question {asked!r}: its policy forbids it")
-    if isinstance(question, TellPrivacy):  # it is about no rows
+    if isinstance(question, AskPrivacy):  # it is about no rows
         return kind
     if rows < policy.least_rows:
         raise RefusedError(
-            f"client {name!r} has {count(rows, 'row')} and answers nothing about fewer than {policy.least_rows}; "
-            "leave it out (--without), or get more rows"
+            f"client {name!r} has {count(rows, 'row')} and answers only with {policy.least_rows} or more; "
+            f"leave it out ({mention('without', [name])}), or get more rows"
         )
     folds = folds_of(question)
     if rows // folds < policy.least_part:
         raise RefusedError(
-            f"client {name!r} is asked about {folds} folds of its {rows} rows, and tells nothing of fewer than "
-            f"{policy.least_part}; ask for fewer folds, or ask it to lower its least_part"
+            f"client {name!r} is asked about {folds} folds of its {rows} rows, and answers only about folds of "
+            f"{policy.least_part} or more rows; ask for fewer folds, or ask it to lower its least_part"
         )
     if policy.target is not None:
         about = target_of(question)
@@ -101,17 +92,14 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
 
 
 def folds_of(question: Any) -> int:
-    """Return into how many folds rows fall by what is asked, 1 if into none."""
+    """Return the number of folds into which a question divides the rows, 1 if it does not."""
     split = getattr(question, "split", None)
-    return 1 if split is None else max(int(Split.from_json(split).folds), 1)
+    return 1 if split is None else max(split.folds, 1)
 
 
 def target_of(question: Any) -> str | None:
-    """Return the target that a question is about; one about examples that are no table has none."""
+    """Return the name of the target of a question, or None for examples that are no table."""
     if isinstance(question, Describe):
         return question.target
-    try:
-        schema = question.schema if hasattr(question, "schema") else json.loads(question.recipe)["schema"]
-        return str(json.loads(schema)["target"]["name"]) if schema else None
-    except (AttributeError, LookupError, TypeError, ValueError):
-        raise InputError(f"a question of the kind {kind_of(question)!r} does not say what its target is") from None
+    schema = question.schema if hasattr(question, "schema") else question.recipe.schema
+    return None if schema is None else str(schema.target.name)

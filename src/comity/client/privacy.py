@@ -1,94 +1,110 @@
-"""Differential privacy of what leaves a client: settings, what they cover, and what has been spent."""
+"""Differential privacy of a client's answers: settings, which answers they cover, and the privacy spent so far."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from comity.client.accounting import Budget, check_installed, epsilon_of
-from comity.client.audit import Given
-from comity.core import shown
+from comity.client.accountant import Budget, check_installed, epsilon_of
+from comity.client.audit import AuditEntry
+from comity.core.settings import check_settings, real
+from comity.core.wording import mention
 from comity.errors import InputError, RefusedError
-from comity.noise import Noise
-from comity.questions import QUESTIONS, LocalSteps
+from comity.questions import QUESTIONS, LocalSteps, NoisyAnswers, PrivacyStatement
+from comity.rows.noise import Noise
 
 COVERED = ("moments", "expand", "slopes", "gradients", "local-steps")
 """Questions whose answers are clipped and noisy."""
-ABOUT_NO_ROW = ("tell-privacy",)
+ABOUT_NO_ROW = ("privacy",)
 NOT_COVERED = tuple(kind for kind in QUESTIONS if kind not in (*COVERED, *ABOUT_NO_ROW))
-"""Questions whose answers leave without noise, whatever the settings: counts, ranges, models, losses and metrics."""
-_DECENT = 0.5
+"""Questions whose answers never have noise: counts, ranges, models, losses and metrics."""
 
 
 @dataclass(frozen=True, eq=False)
 class Privacy:
-    """How the answers that can be are made differentially private.
-
-    What a row adds to a sum is scaled down to the length `clip`, and noise is added whose deviation is `noise` times
-    the sensitivity of the whole answer. What was spent is stated as ε for this `delta`; with a limit `epsilon`, an
-    answer that would exceed it is refused. No clip and no noise give the plain answers. The `generator` is for tests:
-    otherwise noise is drawn with entropy of the operating system.
+    """Differential privacy of the answers that are sums over rows, by the Gaussian mechanism.
 
     It covers the questions in `covered`. Those in `not_covered` are answered without noise (or, by a policy with
-    `only_private`, not at all): nothing is claimed about them.
+    `only_private`, refused), and nothing is claimed about them. Without clip and noise, all answers are exact.
+
+    Args:
+        clip: Length (Euclidean norm) to which the contribution of a row to a sum is scaled down. Default: no clipping.
+        noise: Standard deviation of the noise, in units of the sensitivity of the whole answer. Default: 0.0.
+        delta: The δ for which the ε spent is stated, less than one over the number of rows. Default: 1e-06.
+        epsilon: Limit of the ε spent; an answer that would exceed it is refused. Default: no limit.
+        generator: Source of the noise, for tests. Default: the operating system's entropy.
+
+    Raises:
+        InputError: A value is not allowed, or noise lacks a clip, or a limit lacks noise.
+        MissingDependencyError: There is noise, and dp-accounting is not installed.
 
     >>> Privacy(clip=1.0, noise=2.0, delta=1e-5).covered
     ('moments', 'expand', 'slopes', 'gradients', 'local-steps')
     """
 
-    clip: float | None = None
-    noise: float = 0.0
-    delta: float = 1e-6
-    epsilon: float | None = None
+    clip: Annotated[float | None, real(0, closed=False)] = None
+    noise: Annotated[float, real(0)] = 0.0
+    delta: Annotated[float, real(0, 0.5, closed=False, noun="a small probability")] = 1e-6
+    epsilon: Annotated[float | None, real(0, closed=False)] = None
     generator: np.random.Generator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("clip", "noise", "delta", "epsilon"):
-            value: object = getattr(self, name)
-            if value is None and name in ("clip", "epsilon"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise InputError(f"{name} is {shown(value)}; it must be a number")
-            if value < 0 or (name != "noise" and value == 0):
-                least = "0 or more" if name == "noise" else "more than 0"
-                raise InputError(f"{name} is {shown(value)}; it must be {least}")
-            object.__setattr__(self, name, float(value))
-        if self.delta >= _DECENT:
-            raise InputError(f"delta is {self.delta:g}; it must be small, less than one in the number of rows")
+        check_settings(self)
         if self.noise and self.clip is None:
-            raise InputError("there is noise and no clip; say how long what a row adds may be: clip")
+            raise InputError(
+                f"there is noise and no clip; give the largest norm of a row's contribution: {mention('clip', ...)}"
+            )
         if self.epsilon is not None and not self.noise:
-            raise InputError(f"epsilon is limited to {self.epsilon:g} and there is no noise; say how much: noise")
+            raise InputError(
+                f"epsilon is limited to {self.epsilon:g} and there is no noise; give its size: {mention('noise', ...)}"
+            )
         if self.noise:
             check_installed()
 
     @property
     def covered(self) -> tuple[str, ...]:
-        """The questions whose answers have noise, if there is any."""
+        """The questions whose answers have noise; none if there is no noise."""
         return COVERED if self.noise else ()
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """The questions whose answers have none."""
+        """The questions whose answers have no noise."""
         return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *ABOUT_NO_ROW))
 
     @property
     def mechanism(self) -> Noise:
-        """What clips and adds the noise."""
+        """The mechanism that clips contributions and adds noise."""
         return Noise(self.clip, self.noise, self.generator)
 
     def releases(self, kind: str, question: object) -> int:
-        """Return how many noisy sums an answer is made of: one, or one for each step that is taken."""
+        """Return the number of noisy sums in an answer: one, or one for each local step.
+
+        Args:
+            kind: The kind of the question.
+            question: The question.
+
+        Returns:
+            The number, 0 if the answer has no noise.
+        """
         if kind not in self.covered:
             return 0
         return len(question.rays) if isinstance(question, LocalSteps) else 1
 
     def check_budget(self, name: str, kind: str, releases: int, ledger: Ledger) -> None:
-        """Refuse an answer that would spend more than there is."""
+        """Refuse an answer that would exceed the limit of ε.
+
+        Args:
+            name: The client's name.
+            kind: The kind of the question.
+            releases: The number of noisy sums in the answer.
+            ledger: What has been spent so far.
+
+        Raises:
+            RefusedError: If the limit would be exceeded.
+        """
         if self.epsilon is None or not releases:
             return
         after = ledger.strength + releases / self.noise**2
@@ -96,39 +112,38 @@ class Privacy:
             raise RefusedError(
                 f"client {name!r} does not answer the question {kind!r}: epsilon would be "
                 f"{epsilon_of(after, self.delta):.4g} (delta {self.delta:g}), it is "
-                f"{epsilon_of(ledger.strength, self.delta):.4g} by what was given, and its limit is {self.epsilon:g}; "
-                "ask for less, or ask it to raise the limit or the noise"
+                f"{epsilon_of(ledger.strength, self.delta):.4g} after earlier answers, and its limit is "
+                f"{self.epsilon:g}; ask for less, or ask it to raise the limit or the noise"
             )
 
-    def state(self, ledger: Ledger) -> dict[str, Any]:
-        """Return the settings and what has been spent, as plain values."""
-        return {
-            "clip": self.clip,
-            "noise": self.noise,
-            "delta": self.delta,
-            "limit": self.epsilon,
-            "epsilon": epsilon_of(ledger.strength, self.delta),
-            "by_kind": {
-                kind: {
-                    "answers": ledger.answers[kind],
-                    "releases": releases,
-                    "epsilon": epsilon_of(ledger.strengths[kind], self.delta),
-                }
+    def state(self, ledger: Ledger) -> PrivacyStatement:
+        """Return the settings and what has been spent.
+
+        Args:
+            ledger: What has been spent so far.
+
+        Returns:
+            The statement that is sent to whoever asks.
+        """
+        return PrivacyStatement(
+            clip=self.clip,
+            noise=self.noise,
+            delta=self.delta,
+            limit=self.epsilon,
+            epsilon=epsilon_of(ledger.strength, self.delta),
+            by_kind={
+                kind: NoisyAnswers(ledger.answers[kind], releases, epsilon_of(ledger.strengths[kind], self.delta))
                 for kind, releases in ledger.releases.items()
             },
-            "covered": list(self.covered),
-            "not_covered": list(self.not_covered),
-            "without_noise": dict(ledger.without_noise),
-        }
-
-    def to_json(self, ledger: Ledger) -> str:
-        """Return the settings and what has been spent as JSON."""
-        return json.dumps(self.state(ledger), allow_nan=False)
+            covered=self.covered,
+            not_covered=self.not_covered,
+            without_noise=dict(ledger.without_noise),
+        )
 
 
 @dataclass(slots=True)
 class Ledger:
-    """What was given, by kind: answers with noise, their releases and strengths (Σ 1/noise²), and those without."""
+    """The answers given so far, by kind: those with noise, their releases and strengths (Σ 1/noise²), those without."""
 
     answers: dict[str, int] = field(default_factory=dict)
     releases: dict[str, int] = field(default_factory=dict)
@@ -137,20 +152,20 @@ class Ledger:
 
     @property
     def strength(self) -> float:
-        """That of all noisy answers together."""
+        """The strength of all noisy answers together."""
         return math.fsum(self.strengths.values())
 
-    def add(self, line: Given) -> None:
-        """Take a line of the log into account; what was refused cost nothing."""
-        kind = line.question
-        if line.refused or kind in ABOUT_NO_ROW:
+    def add(self, entry: AuditEntry) -> None:
+        """Add an entry of the audit log; a refusal costs nothing."""
+        kind = entry.question
+        if entry.refused or kind in ABOUT_NO_ROW:
             return
-        if not line.releases:
+        if not entry.releases:
             _count(self.without_noise, kind, 1)
             return
         _count(self.answers, kind, 1)
-        _count(self.releases, kind, line.releases)
-        self.strengths[kind] = self.strengths.get(kind, 0.0) + line.releases / line.noise**2
+        _count(self.releases, kind, entry.releases)
+        self.strengths[kind] = self.strengths.get(kind, 0.0) + entry.releases / entry.noise**2
 
 
 def _count(counts: dict[str, int], kind: str, more: int) -> None:

@@ -1,4 +1,4 @@
-"""Numbers that come from outside."""
+"""Checks of numbers that users give."""
 
 import math
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from comity.errors import InputError
 
 
 def check_finite(number: object, what: str | Callable[[], str]) -> float:
-    """Return a finite number as a float; `what` begins the message of an error, or makes what begins it.
+    """Check that a number is finite and return it as a float; error messages begin with `what`, text or a function.
 
     >>> check_finite(float("nan"), "the utility of 'a'")
     Traceback (most recent call last):
     comity.errors.InputError: the utility of 'a' is nan; it must be a finite number
     """
-    if type(number) is float and math.isfinite(number):  # most are, and the rest takes ten times as long
+    if type(number) is float and math.isfinite(number):  # the usual case; the checks below take ten times as long
         return number
     if callable(what):
         what = what()

@@ -1,4 +1,4 @@
-"""The same federation over Flower: a client app beside the rows, a server app at the coordinator. Extra `flower`.
+"""A federation over Flower (extra `flower`): a client app beside the rows, and a server app at the coordinator.
 
-Only this room imports flwr.
+Only this package imports flwr.
 """

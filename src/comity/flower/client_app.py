@@ -1,30 +1,37 @@
-"""The client app, beside the rows: it answers questions as the site's policy allows, and takes its results.
+"""The Flower client app, which runs beside the rows: it answers the questions that the site's policy allows.
 
-In a deployment every message comes to a new process, so what must be remembered lies in the site's directory. And a
-message may come twice, if nobody heard the answer: asked the same again in the same job, a site gives the same answer.
+In a deployment a new process handles every message, so state is kept in the site's directory. A message may arrive
+twice, if its answer was lost: the same question in the same job gets the same answer.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, told_outside
-from comity.files import read_text, write_text
-from comity.flower.messages import ASK, FAILED, HELLO, REFUSED, TAKE, from_content, saying, to_content, told_in
+from comity.client.sites import Member, Site
+from comity.core.files import read_text, write_text
+from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, public_message
 from comity.flower.secure import answer_securely
-from comity.flower.taking import take
-from comity.journal import Journal
-from comity.questions import TellPrivacy, pack, unpack
-from comity.sites import Member, Site
+from comity.flower.transport.delivery import save_delivery
+from comity.flower.transport.journal import Journal
+from comity.flower.transport.messages import (
+    ASK,
+    FAILED,
+    HELLO,
+    REFUSED,
+    TAKE,
+    from_content,
+    saying,
+    to_content,
+    told_in,
+)
+from comity.questions import AskPrivacy, Packed, digest_of, unpack
 
 app = ClientApp()
 _members: dict[tuple[str, int, int], Member] = {}
@@ -36,106 +43,108 @@ def _action(kind: str) -> str:
 
 @app.query(_action(HELLO))
 def hello(message: Message, context: Context) -> Message:
-    """Say which client this is."""
+    """State which client this is and what its policy allows."""
 
-    def known(site: Site) -> RecordDict:
+    def introduce(site: Site) -> RecordDict:
         policy = site.policy
         shares = "yes" if policy.share_utilities else "no"
         return saying(client=site.name, questions=",".join(policy.questions), shares=shares, rows=site.mark())
 
-    return _reply(message, context, known)
+    return _reply(message, context, introduce)
 
 
 @app.query(_action(ASK))
 def ask(message: Message, context: Context) -> Message:
     """Answer a question."""
-    return _reply(message, context, lambda site: _answered(site, message.content))
+    return _reply(message, context, lambda site: _answer(site, message.content))
 
 
 @app.query(_action(TAKE))
 def receive(message: Message, context: Context) -> Message:
-    """Take what was found for this client."""
+    """Save this client's part of a result."""
 
-    def taken(site: Site) -> RecordDict:
-        told = told_in(message.content)
-        if told.get("client") != site.name:
-            raise UnfitError(f"what {told.get('client')!r} got came to {site.name!r}")
-        take(site.received, told, from_content(message.content).arrays)
+    def save(site: Site) -> RecordDict:
+        metadata = told_in(message.content)
+        if metadata.get("client") != site.name:
+            raise UnfitError(f"the result of client {metadata.get('client')!r} was sent to {site.name!r}")
+        save_delivery(site.received, metadata, from_content(message.content).arrays)
         return saying(client=site.name)
 
-    return _reply(message, context, taken)
+    return _reply(message, context, save)
 
 
 @app.train()
-def give_to_a_sum(message: Message, context: Context) -> Message:
-    """Take part in a sum of which the coordinator sees no term."""
+def join_secure_sum(message: Message, context: Context) -> Message:
+    """Take part in a sum in which the coordinator sees no single client's answer."""
     return answer_securely(message, context, Remembering(site_of(context)))
 
 
 def site_of(context: Context) -> Site:
-    """Return the site of a node, whose configuration says where its file is.
+    """Return the site of a node, whose configuration has the path of its file (`site`).
 
-    In a simulation nodes have numbers only: the run's configuration has all files then, with commas between.
+    A simulated node has only a number; there the run's configuration has the paths of all files (`sites`, separated by
+    commas).
     """
     if "site" in context.node_config:
         return Site.read(str(context.node_config["site"]))
     if "sites" in context.run_config and "partition-id" in context.node_config:
         files = str(context.run_config["sites"]).split(",")
         return Site.read(files[int(context.node_config["partition-id"])])
-    raise InputError("this node does not know its site; start it with --node-config 'site=\"…/site.toml\"'")
+    raise InputError("this node has no site; start it with --node-config 'site=\"…/site.toml\"'")
 
 
-def _answered(site: Site, content: RecordDict) -> RecordDict:
-    told, question = told_in(content), from_content(content)
-    if told.get("client") != site.name:
-        raise UnfitError(f"a question for {told.get('client')!r} came to {site.name!r}")
-    given = Journal(site.state / "answered")
-    name = json.dumps([told.get("job"), site.name, site.stamp()])  # with another policy or other rows it is asked anew
-    answer = given.find(name, question)
+def _answer(site: Site, content: RecordDict) -> RecordDict:
+    """Answer a question, from the site's journal if it was asked before in the same job."""
+    metadata, question = told_in(content), from_content(content)
+    if metadata.get("client") != site.name:
+        raise UnfitError(f"a question for client {metadata.get('client')!r} was sent to {site.name!r}")
+    journal = Journal(site.state / "answered")
+    # A changed policy or changed rows invalidate what was answered before.
+    name = json.dumps([metadata.get("job"), site.name, site.stamp()])
+    answer = journal.find(name, question)
     if answer is None:
-        asked = unpack(question)
-        answer = pack(Remembering(site).answer(asked))
-        given.clear()
-        if not isinstance(asked, TellPrivacy):  # what was spent is never that of before
-            given.keep(name, question, answer)
+        answer = Remembering(site).reply(question)
+        journal.clear()
+        if question.kind != AskPrivacy.__name__:  # the privacy spent grows with every answer
+            journal.keep(name, question, answer)
     return to_content(answer, client=site.name, question=question.digest)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembering:
-    """A site's client, whose networks go on from where they were, in whatever process it is asked."""
+    """A site's client whose networks keep their personal parameters on disk, from one process to the next."""
 
     site: Site
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The client's name."""
         return self.site.name
 
-    def answer(self, question: object) -> Any:
+    def reply(self, packed: Packed) -> Packed:
         """Answer a question, or refuse it."""
-        member = _member(self.site)
+        member, question, digest = _member(self.site), unpack(packed), packed.digest
         recipe = getattr(question, "recipe", None)
         if recipe is None:
-            return member.answer(question)
-        from comity.neural.memory import recall, remember
+            return member.reply_to(question, digest)
+        from comity.families.network.answers.memory import recall, remember
 
-        memory = self.site.state / f"{hashlib.sha256(recipe.encode()).hexdigest()}.safetensors"
+        memory = self.site.state / f"{digest_of(recipe)}.safetensors"
         before, asked = memory.with_suffix(".before"), memory.with_suffix(".asked")
-        learner, digest = member.learner(recipe), pack(question).digest
-        if asked.exists() and read_text(asked) == digest:  # the answer was lost: what is personal has moved already
+        learner = member.learner(recipe)
+        if asked.exists() and read_text(asked) == digest:  # its answer was lost: start from the parameters of then
             recall(learner, before)
         else:
             recall(learner, memory)
             remember(learner, before)
             write_text(asked, digest)
-        answer = member.answer(question)
+        answer = member.reply_to(question, digest)
         remember(learner, memory)
         return answer
 
 
 def _member(site: Site) -> Member:
-    """Return the client of a site, which is made once in a process: in a simulation one has much to answer."""
+    """Return the client of a site, made once per process: a simulated client answers many messages in one process."""
     stamp = site.stamp()
     if stamp not in _members:
         _members[stamp] = site.member()
@@ -143,10 +152,10 @@ def _member(site: Site) -> Member:
 
 
 def _reply(message: Message, context: Context, content: Callable[[Site], RecordDict]) -> Message:
-    """Return the reply to a message: what a site will not do, it says why.
+    """Return the reply to a message, which is an answer or the reason why there is none.
 
-    What it cannot do now, since a file is half-written or a disk is full, it is asked again. Of errors, nothing leaves
-    that may hold a value of the rows: those are told here.
+    A refusal is final; a failure, such as a full disk or a half-written file, makes the coordinator ask again. The
+    message of an error may hold values of the rows, so it is printed here and does not leave the site.
     """
     name = None
     try:
@@ -155,11 +164,6 @@ def _reply(message: Message, context: Context, content: Callable[[Site], RecordD
         return Message(content(site), reply_to=message)
     except Exception as error:  # noqa: BLE001 - Flower would send its text away
         print(f"comity: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        passing = isinstance(error, FormatError | OutputError) or not isinstance(error, ComityError)
-        kind = FAILED if passing else REFUSED
-        return Message(saying(**{kind: told_outside(name, error)}), reply_to=message)
-
-
-def files_of(directory: Path) -> str:
-    """Return the files of the sites in a directory, as the configuration of a simulated run has them."""
-    return ",".join(str(path) for path in sorted(directory.glob("*/site.toml")))
+        temporary = isinstance(error, FormatError | OutputError) or not isinstance(error, ComityError)
+        kind = FAILED if temporary else REFUSED
+        return Message(saying(**{kind: public_message(name, error)}), reply_to=message)

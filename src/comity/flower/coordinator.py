@@ -1,4 +1,4 @@
-"""The coordinator's job: meet the clients, learn, publish; and begin again among those who remain when one is gone."""
+"""The coordinator's job: find the clients, solve, and send each its result; start over if a client departs."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from typing import Any
 import numpy as np
 from flwr.serverapp import Grid
 
-from comity.core import check_names
+from comity.core.files import check_output_directory, lock_file, read_text, write_text
+from comity.core.names import check_names
+from comity.core.progress import Notify, Progress
 from comity.errors import DepartedError, InputError, OutputError
-from comity.files import check_free, held, read_text, write_text
-from comity.fitting import Tell
-from comity.flower.checking import check_policies
-from comity.flower.federation import OverFlower
-from comity.flower.messages import TAKE, reason_in, to_content, told_in
-from comity.flower.registration import read_nodes
-from comity.flower.roster import Patience, Roster, Say
+from comity.flower.deploy.registration import read_nodes
+from comity.flower.preflight import check_policies
 from comity.flower.secure import Terms
-from comity.journal import Journal
-from comity.own import Own
+from comity.flower.transport.federation import OverFlower
+from comity.flower.transport.journal import Journal
+from comity.flower.transport.messages import TAKE, reason_in, to_content, told_in
+from comity.flower.transport.roster import Patience, Roster
 from comity.questions import Packed
 from comity.report import write_report
-from comity.result import Result
-from comity.sealed import FILES, MARKER, REPORT
-from comity.solving import Opened, run
-from comity.study import PATHS, Study, read_study
+from comity.result.client_result import ClientResult
+from comity.result.directory import FILES, MARKER, REPORT
+from comity.result.result import Result
+from comity.solving.solve import Opened, run
+from comity.study import Study, StudyFile
 
-_JOB = "job.json"
-_CONFIG = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll", "sites", "secure")
+_JOB_FILE = "job.json"
+_SETTINGS = ("mode", "study", "clients", "nodes", "out", "timeout", "grace", "poll", "sites", "secure")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done: the study, the clients expected, where the result goes, and how long anybody is waited for.
+    """The study, the expected clients, the directory of the result, and how long to wait for clients.
 
-    With `terms`, sums are secure.
+    `mode` is ``solve`` or ``check``. With `terms`, sums over clients are secure.
     """
 
     study: Study
@@ -55,15 +55,15 @@ class Job:
     def read(cls, config: Mapping[str, Any]) -> Job:
         """Return the job that a run's configuration describes."""
         for key in config:
-            if key not in _CONFIG:
-                raise InputError(f"there is no setting {key!r} of a run; there are {', '.join(_CONFIG)}")
+            if key not in _SETTINGS:
+                raise InputError(f"a run has no setting {key!r}; its settings are {', '.join(_SETTINGS)}")
         for key in ("study", "clients", "out"):
             if not config.get(key):
-                raise InputError(f"the run's configuration does not say its {key!r}")
+                raise InputError(f"the run's configuration has no {key!r}; set it")
         mode = str(config.get("mode", "solve"))
         if mode not in ("solve", "check"):
             raise InputError(f"the mode is {mode!r}; it must be solve or check")
-        settings = {key: value for key, value in read_study(str(config["study"])).items() if key not in PATHS}
+        settings = StudyFile.read(str(config["study"])).settings
         times = {"answer": config.get("timeout"), "grace": config.get("grace"), "poll": config.get("poll")}
         return cls(
             study=Study.from_mapping(settings),
@@ -75,134 +75,146 @@ class Job:
         )
 
 
-def coordinate(grid: Grid, job: Job, say: Say = print) -> Result:
-    """Do the job, and return the result, which is then written and published."""
-    stages: list[str] = []
+def coordinate(grid: Grid, job: Job, notify: Notify = print) -> Result:
+    """Run a job: solve the study, write the result, and send every client its part; return the result.
 
-    def tell(stage: str, done: int, of: int) -> None:
-        title = stage.split(" (")[0]
-        if not stages or stages[-1] != title:
-            stages.append(title)
-            say(title)
-
-    working = job.out.with_name(f".{job.out.name}.job")  # with what it takes to go on, until all is done
+    A job that was interrupted continues after its last completed round.
+    """
+    working = job.out.with_name(f".{job.out.name}.job")  # what an interrupted job needs to continue
     done = (job.out / MARKER).exists()
-    if done and not (working / _JOB).exists():
-        raise OutputError(f"{job.out}: there is a result already; move it away, or say another place (COMITY_OUT)")
+    if done and not (working / _JOB_FILE).exists():
+        raise OutputError(f"{job.out}: there is already a result; move it away, or set another directory (COMITY_OUT)")
     if not done:
-        check_free(job.out, FILES, force=False)
-    with _alone_in(working):
-        federation = OverFlower.join(grid, job.roster, job.patience, Journal(working / "journal"), say, terms=job.terms)
-        if done:  # it was cut off before everybody had its part
-            federation = replace(federation, job=str(json.loads(read_text(working / _JOB))["name"]))
+        check_output_directory(job.out, FILES, force=False)
+    with _locked(working):
+        federation = OverFlower.join(
+            grid, job.roster, job.patience, Journal(working / "journal"), notify, terms=job.terms
+        )
+        if done:  # interrupted before every client had received its part
+            federation = replace(federation, job=str(json.loads(read_text(working / _JOB_FILE))["name"]))
             result = Result.load(job.out)
             if not (job.out / REPORT).exists():
                 write_report(result, job.out / REPORT)
         else:
             check_policies(federation, job.study)
-            marks = {client: federation.rules[client].rows for client in federation.clients}
-            federation = replace(federation, job=_resumed(working, marks, say))
-            federation, result = _learned(federation, job, tell, say)
+            marks = {client: federation.rules[client].rows_mark for client in federation.clients}
+            federation = replace(federation, job=_job_name(working, marks, notify))
+            federation, result = _solve(federation, job, notify)
         if _publish(federation, result):
             shutil.rmtree(working, ignore_errors=True)
         else:
-            say("run it again, and it sends them; nothing is asked any more")
+            notify("run it again to send what is missing; no client is asked anything again")
     return result
 
 
-def _learned(federation: OverFlower, job: Job, tell: Tell, say: Say) -> tuple[OverFlower, Result]:
-    """Learn, write the result, and return it with the federation of those who remain."""
+def _solve(federation: OverFlower, job: Job, notify: Notify) -> tuple[OverFlower, Result]:
+    """Solve the study, write the result, and return it with the federation of the clients that stayed."""
     missing = [name for name in job.roster.clients if name not in federation.clients]
-    notes = [f"client {name!r} was not there, and has no part in this" for name in missing]
+    warnings = [f"client {name!r} was not connected; the result is without it" for name in missing]
     while True:
-        say(f"clients: {', '.join(federation.clients)}")
+        notify(f"clients: {', '.join(federation.clients)}")
         try:
-            result = run(Opened(federation, tuple(notes)), job.study, tell)
+            result = run(Opened(federation, tuple(warnings)), job.study, _stage_titles(notify))
             break
-        except DepartedError as gone:
-            for name, why in gone.reasons.items():
-                notes.append(f"client {name!r} left ({why}); coalitions are those of the others")
-                say(notes[-1])
-            federation = federation.without(gone.reasons)
+        except DepartedError as departed:
+            for name, reason in departed.reasons.items():
+                warnings.append(f"client {name!r} left ({reason}); the result is without it")
+                notify(warnings[-1])
+            federation = federation.without(departed.reasons)
     result.save(job.out)
     write_report(result, job.out / REPORT)
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
     mean = sum(federation.seconds) / max(len(federation.seconds), 1)
-    say(f"{rounds} rounds, {mean:.2f} s each; {sent:,} bytes sent, {received:,} received")
+    notify(f"{rounds} rounds, {mean:.2f} s each; {sent:,} bytes sent, {received:,} received")
     formed = "; ".join("{" + ", ".join(result.equilibrium.members(n)) + "}" for n in range(len(result.coalitions)))
-    say(f"coalitions: {formed}, {result.certificate.verdict}")
-    say(f"written to {job.out}; {REPORT} in it tells all")
+    notify(f"coalitions: {formed}, {result.certificate.verdict}")
+    notify(f"written to {job.out}; open {job.out / REPORT}")
     return federation, result
 
 
+def _stage_titles(notify: Notify) -> Progress:
+    """Return a progress callback that announces each stage once, without its counts."""
+    announced = [""]
+
+    def progress(stage: str, done: int, total: int) -> None:
+        title = stage.split(" (")[0]
+        if announced[-1] != title:
+            announced.append(title)
+            notify(title)
+
+    return progress
+
+
 @contextmanager
-def _alone_in(working: Path) -> Iterator[None]:
-    """Be the only one that works in a directory."""
+def _locked(working: Path) -> Iterator[None]:
+    """Hold the lock of a job's working directory, which is removed if the job did not begin."""
     working.mkdir(parents=True, exist_ok=True)
     with (working / "lock").open("w") as lock:
-        if not held(lock.fileno()):
-            raise OutputError(f"{working}: another run works on this job; wait for it, or stop it (flwr stop)")
+        if not lock_file(lock.fileno()):
+            raise OutputError(f"{working}: another run is working on this job; wait for it, or stop it (flwr stop)")
         try:
             yield
         finally:
-            if not (working / _JOB).exists():  # nothing was begun
+            if not (working / _JOB_FILE).exists():
                 shutil.rmtree(working, ignore_errors=True)
 
 
 def _publish(federation: OverFlower, result: Result) -> bool:
-    """Send every client its own models and page, say who has not got them, and tell whether everybody has."""
+    """Send every client its own models and page, and return whether all clients received them."""
     contents = {}
-    shown = {name for name, rules in federation.rules.items() if rules.shares}
+    sharing = {name for name, rules in federation.rules.items() if rules.shares}
     for client in [name for name in result.clients if name in federation.clients]:
-        own = Own.of(result, client, shown)
-        told = Packed(
-            "Own", json.dumps(own.to_dict(), ensure_ascii=False), {k: np.asarray(v) for k, v in own.models.items()}
+        own = ClientResult.of(result, client, sharing)
+        payload = Packed(
+            "ClientResult",
+            json.dumps(own.to_dict(), ensure_ascii=False),
+            {name: np.asarray(models) for name, models in own.models.items()},
         )
-        contents[client] = to_content(told, client=client, job=federation.job)
-    lacking = {client: "it is not there" for client in result.clients if client not in contents}
+        contents[client] = to_content(payload, client=client, job=federation.job)
+    undelivered = {client: "it is not connected" for client in result.clients if client not in contents}
     try:
         replies = {client: told_in(reply) for client, reply in federation.send(TAKE, contents).items()}
-    except DepartedError as gone:
-        lacking |= gone.reasons
+    except DepartedError as departed:
+        undelivered |= departed.reasons
     else:
-        lacking |= {client: str(why) for client, told in replies.items() if (why := reason_in(told))}
-    for client, why in lacking.items():
-        federation.say(f"client {client!r} has not got its own models and page: {why}")
-    if not lacking:
-        federation.say("every client has its own models and page")
-    return not lacking
+        undelivered |= {client: reason for client, reply in replies.items() if (reason := reason_in(reply))}
+    for client, reason in undelivered.items():
+        federation.notify(f"client {client!r} has not received its models and page: {reason}")
+    if not undelivered:
+        federation.notify("every client has received its models and page")
+    return not undelivered
 
 
-def _resumed(working: Path, rows: Mapping[str, str], say: Say) -> str:
-    """Return the name of the job that works in a directory, a new one if there is none, or none to go on with.
+def _job_name(working: Path, marks: Mapping[str, str], notify: Notify) -> str:
+    """Return the name of the interrupted job in a directory, or of a new one.
 
-    By it, sites tell jobs apart: one that was cut off and begins again in the same place has the same. If rows have
-    changed since, by the marks of those who are there, no answer is worth anything, and all begins anew.
+    Sites tell jobs apart by this name, so a job that continues keeps it. If the rows of a connected client have changed
+    since (by their `marks`), the answers kept so far are invalid, and a new job begins.
     """
-    file = working / _JOB
+    file = working / _JOB_FILE
     if file.exists():
-        told = json.loads(read_text(file))
-        changed = [name for name, mark in rows.items() if told["rows"].get(name, mark) != mark]
+        job = json.loads(read_text(file))
+        changed = [name for name, mark in marks.items() if job["rows"].get(name, mark) != mark]
         if not changed:
-            say(f"going on with a job that was cut off; what was answered is in {working}")
-            write_text(file, json.dumps({**told, "rows": {**told["rows"], **rows}}))
-            return str(told["name"])
-        say(f"rows of {', '.join(map(repr, changed))} have changed since a job was cut off: it begins anew")
+            notify(f"continuing an interrupted job with the answers in {working}")
+            write_text(file, json.dumps({**job, "rows": {**job["rows"], **marks}}))
+            return str(job["name"])
+        notify(f"rows of {', '.join(map(repr, changed))} have changed since the job was interrupted: it starts over")
         Journal(working / "journal").clear()
     name = str(uuid.uuid4())
-    write_text(file, json.dumps({"name": name, "rows": dict(rows)}))
+    write_text(file, json.dumps({"name": name, "rows": dict(marks)}))
     return name
 
 
 def _roster(clients: str, nodes: str) -> Roster:
-    """Return the clients, named in a list of JSON or with commas between, and which node is whose (a file of JSON)."""
+    """Return the expected clients from a JSON list or comma-separated names, and their node ids from a JSON file."""
     names = [name.strip() for name in clients.split(",")]
-    with suppress(ValueError):  # a first name may begin with a bracket, too
+    with suppress(ValueError):  # a client's name may begin with a bracket
         names = json.loads(clients) if clients.startswith("[") else names
     check_names(names)
     if not nodes:
         return Roster(tuple(names))
     registered = {client: node for node, client in read_nodes(Path(nodes)).items()}
-    if absent := [name for name in names if name not in registered]:
-        raise InputError(f"{nodes}: client {absent[0]!r} is not registered; register its key first")
+    if unregistered := [name for name in names if name not in registered]:
+        raise InputError(f"{nodes}: client {unregistered[0]!r} is not registered; register its key first")
     return Roster(tuple(names), registered)

@@ -1,4 +1,4 @@
-"""The server app, at the coordinator."""
+"""The Flower server app, which runs at the coordinator."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from comity.errors import ComityError
-from comity.flower.checking import check
 from comity.flower.coordinator import Job, coordinate
+from comity.flower.preflight import check
 
 app = ServerApp()
 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Do the job that the run's configuration describes, or check that everything fits."""
+    """Run the job that the run's configuration describes, or check that it can run."""
     try:
         job = Job.read(context.run_config)
         if job.mode == "check":
-            check(grid, job.roster, job.study, job.patience, _say)
+            check(grid, job.roster, job.study, job.patience, _notify)
         else:
-            coordinate(grid, job, _say)
+            coordinate(grid, job, _notify)
     except ComityError as error:
-        raise error.with_traceback(None) from None  # Flower logs it whole; it is not the code that is to be mended
+        raise error.with_traceback(None) from None  # Flower logs tracebacks, and the input is wrong, not the code
 
 
-def _say(told: str) -> None:
-    print(f"comity: {told}", flush=True)
+def _notify(message: str) -> None:
+    print(f"comity: {message}", flush=True)

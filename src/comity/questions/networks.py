@@ -1,47 +1,131 @@
-"""What may be asked of a client about networks that are trained on its rows."""
+"""What may be asked of a client about networks that are trained on its rows, and the settings of such a training.
+
+Letters in the annotations of arrays name their dimensions; `comity.questions.checks` checks answers by them: K networks
+(one for each fold, and one of all rows if there are several), P parameters of a hypernetwork, D parameters of a model,
+M models, N clients, S local steps of R rays, F faces of the simplex. A star stands for any dimensions.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
-from comity.questions.arrays import Floats, Tensors
+from comity.core.arrays import Floats, Tensors
+from comity.errors import InputError
+from comity.questions.schema import Schema
+from comity.questions.search import SearchSettings
+
+Parametrisation = Literal["residual", "mlp", "linear", "lowrank"]
+PARAMETRISATIONS: tuple[Parametrisation, ...] = get_args(Parametrisation)
+SearchTask = Literal["choose", "best", "confined", "errors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a client trains a model on its rows: the model, the loss, and how the rows are split.
+
+    With a `schema`, the rows are those of a table, and the model is a perceptron with `depth` hidden layers of `width`;
+    without one, the client itself has the module, the loss and the examples. The rows are divided into `parts` (one in
+    six as in the paper): one part evaluates the models, unless `judged` is False; one is `held` out to choose
+    collaborators by, or, with several `folds`, each fold in turn. Each step takes `batch` rows, all if 0. `personal` is
+    a pattern for the names of parameters that never leave the client. Numbers have 64 bits if `double`.
+    """
+
+    schema: Schema | None = None
+    width: int = 64
+    depth: int = 2
+    loss: str = ""
+    personal: str | None = None
+    parts: int = 6
+    judged: bool = True
+    held: bool = True
+    folds: int = 1
+    batch: int = 0
+    double: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("width", 1), ("depth", 0), ("parts", 2), ("folds", 1), ("batch", 0), ("seed", 0)):
+            value: object = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+
+        if not self.held and self.folds != 1:
+            raise InputError(f"with {self.folds} folds, rows are held out in turn; they cannot all train")
+
+    @property
+    def networks(self) -> int:
+        """The number of hypernetworks, K: one for each fold and one of all rows, or a single one without folds."""
+        return 1 if self.folds == 1 else self.folds + 1
+
+
+@dataclass(frozen=True, slots=True)
+class HypernetworkSpec:
+    """The shape of a hypernetwork, which maps shares of `clients` on the simplex to `size` parameters.
+
+    `comity.families.network.hypernetworks.Hypernetwork` computes with it, and explains the kinds.
+    """
+
+    clients: int
+    size: int
+    kind: Parametrisation = "residual"
+    width: int = 64
+    depth: int = 2
+    rank: int = 16
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Parametrisation):
+            raise InputError(
+                f"there is no hypernetwork {self.kind!r}; there are {', '.join(get_args(Parametrisation))}"
+            )
+        for name in ("width", "depth", "rank"):
+            if getattr(self, name) < 1:
+                raise InputError(f"the {name} of a hypernetwork is {getattr(self, name)}; it must be 1 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRule:
+    """A rule for training on a client's rows: its name in `comity.families.network.rules.RULES`, and its settings."""
+
+    name: str
+    settings: dict[str, bool | int | float]
 
 
 @dataclass(frozen=True, slots=True)
 class Gradients:
-    """What are your mean loss and its gradient at these models, on the rows of a step? `GradientsAnswer`.
+    """Asks for the mean loss and its gradient at some models, on the rows of a step. Answer: `GradientsAnswer`.
 
-    ``parameters`` (M, D), each of the network (fold) of that number (M,). ``shares`` (M,) say how much you count in
-    each: with them you train what is personal to you, at the `rate`.
+    ``networks`` holds the number of the network (fold) of each model; ``shares`` the client's share in each model's
+    objective, with which the client trains its personal parameters, at the `rate`.
     """
 
-    recipe: str
-    parameters: Tensors
-    networks: Floats
-    shares: Floats
+    recipe: Recipe
+    parameters: Annotated[Tensors, "MD"]
+    networks: Annotated[Floats, "M"]
+    shares: Annotated[Floats, "M"]
     step: int
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
 class GradientsAnswer:
-    """Mean ``losses`` (M,) on the rows of a step, and their ``gradients`` (M, D)."""
+    """Mean losses of models on the rows of a step, and their gradients."""
 
-    losses: Floats
-    gradients: Tensors
+    losses: Annotated[Floats, "M"]
+    gradients: Annotated[Tensors, "MD"]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSteps:
-    """Where do these hypernetworks go in so many steps on your rows alone? Answered by a `LocalStepsAnswer`.
+    """Asks the client to train hypernetworks for some steps on its own rows. Answer: `LocalStepsAnswer`.
 
-    ``parameters`` (K, P) of the `network` (JSON), ``rays`` (S, R, N) for S steps; you are number `own` of N clients.
+    ``rays`` are those of each of the S steps; the client is number `own` of N.
     """
 
-    recipe: str
-    network: str
-    parameters: Tensors
-    rays: Floats
+    recipe: Recipe
+    network: HypernetworkSpec
+    parameters: Annotated[Tensors, "KP"]
+    rays: Annotated[Floats, "SRN"]
     own: int
     step: int
     rate: float
@@ -49,139 +133,137 @@ class LocalSteps:
 
 @dataclass(frozen=True, slots=True)
 class LocalStepsAnswer:
-    """The sum of S gradients (K, P), which is how far the parameters went, and your part of the ``objective`` (1,).
+    """The sum of the gradients of all steps, and the client's part of the objective.
 
-    That is your mean loss times your share, on average over steps, networks and rays: parts of all clients add up.
+    That part is the client's mean loss times its share, averaged over steps, networks and rays: the parts of all
+    clients add up to the objective.
     """
 
-    change: Tensors
-    objective: Floats
+    change: Annotated[Tensors, "KP"]
+    objective: Annotated[Floats, "1"]
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLosses:
-    """What do these models lose on the rows that you hold out to choose by? Answered by a `HeldLossesAnswer`.
+    """Asks for the losses of models on the rows that are held out to choose by. Answer: `HeldLossesAnswer`.
 
-    By a recipe that holds out none, it is what they lose on the rows that train. ``parameters`` (M, D), each of the
-    network (fold) of that number (M,). Before you answer, what is personal to you
-    goes back to what it was when you were asked this at the step `back_to` (0: to the beginning; -1: it stays), and
-    then it is kept as that of this `step`.
+    If the recipe holds out no rows, the losses are those on the training rows. ``networks`` holds the number of the
+    network (fold) of each model. Before it answers, the client restores its personal parameters to those of this
+    question at the step `back_to` (0: the initial ones; -1: no change), and then saves them as those of this `step`.
     """
 
-    recipe: str
-    parameters: Tensors
-    networks: Floats
+    recipe: Recipe
+    parameters: Annotated[Tensors, "MD"]
+    networks: Annotated[Floats, "M"]
     step: int
     back_to: int
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLossesAnswer:
-    """Mean ``losses`` (M,)."""
+    """Mean losses of models."""
 
-    losses: Floats
+    losses: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainAlone:
-    """What is your model, trained on your rows alone in so many steps? Answered by a `TrainAloneAnswer`.
+    """Asks the client to train a model on its own rows for some steps. Answer: `TrainAloneAnswer`.
 
-    It begins as ``parameters``, a model (D,), or one for each network (K, D): what trained on rows that a network holds
-    out must not be its beginning.
-
-    `kind` is ``alone`` for the model by yourself, or that of a model to be tuned further (``coalition``, ``best``):
-    what is personal to you is kept for each.
+    The training starts from ``parameters``: one model (D,), or one for each network (K, D), since a model that was
+    trained on rows that a network holds out must not be that network's start. `kind` is ``alone`` for the client's
+    own model, or the kind of a model to fine-tune (``coalition``, ``best``); the personal parameters of each kind are
+    kept.
     """
 
-    recipe: str
+    recipe: Recipe
     kind: str
-    parameters: Tensors
+    parameters: Annotated[Tensors, "*D"]
     steps: int
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
 class TrainAloneAnswer:
-    """The model (D,), and its mean ``loss`` (1,) on rows held out from it."""
+    """The trained model, and its mean loss on the rows held out from it."""
 
-    parameters: Tensors
-    loss: Floats
+    parameters: Annotated[Tensors, "D"]
+    loss: Annotated[Floats, "1"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchFront:
-    """What do you choose on this front? You search by yourself, on the rows that you hold out. Answered by `Found`.
+    """Asks the client to search on a Pareto front, by the losses on its held-out rows. Answer: `SearchFrontAnswer`.
 
-    ``parameters`` (K, P) of the `network` (JSON) are the front; ``counts`` (N,) turn weights into shares; you are
-    number `own`, and lose `alone` by yourself. `task` is ``choose`` or ``best`` on faces (P, N); ``confined`` to them
-    from ``start`` (P, N); or ``errors`` between ``start`` and ``other`` (P, N). `search` (JSON) and `strength` say how.
+    The front is that of the hypernetworks with these ``parameters``; ``counts`` (N,) convert weights into shares. The
+    client is number `own`, and its own model has the loss `alone`. It solves a `task` for each of F faces: ``choose``
+    collaborators, find the ``best`` point, find the best point from ``start`` (``confined``), or estimate the standard
+    ``errors`` of the difference between ``start`` and ``other``.
     """
 
-    recipe: str
-    network: str
-    parameters: Tensors
-    counts: Floats
+    recipe: Recipe
+    network: HypernetworkSpec
+    parameters: Annotated[Tensors, "KP"]
+    counts: Annotated[Floats, "N"]
     own: int
     alone: float
-    task: str
-    search: str
+    task: SearchTask
+    search: SearchSettings
     strength: float
-    faces: Floats
-    start: Floats
-    other: Floats
+    faces: Annotated[Floats, "FN"]
+    start: Annotated[Floats, "FN"]
+    other: Annotated[Floats, "FN"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found on P faces: the set chosen, the best point and the client alone.
+class SearchFrontAnswer:
+    """What the search found on each face: the chosen set as ones and zeros, and three points with their losses.
 
-    ``sets`` (P, N) as ones and zeros, ``weights`` (3, P, N), ``losses`` (3, P), ``tolerance`` (P,) and ``errors`` (P,);
-    what was not asked for is zero.
+    The points are, in this order, the chosen one, the best one, and the client alone. What the task does not ask for is
+    zero.
     """
 
-    sets: Floats
-    weights: Floats
-    losses: Floats
-    tolerance: Floats
-    errors: Floats
+    sets: Annotated[Floats, "FN"]
+    weights: Annotated[Floats, "3FN"]
+    losses: Annotated[Floats, "3F"]
+    tolerance: Annotated[Floats, "F"]
+    errors: Annotated[Floats, "F"]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeModels:
-    """How well do these models (4, D), one of each kind, do by this metric? An `Evaluation`.
+class EvaluateModels:
+    """Asks how well models do by a metric on the rows that are kept to evaluate. Answer: `Evaluation`.
 
-    The rows that you keep to judge say it. `heads` (a JSON list) names for each the kind whose personal part goes with
-    it: that of the model alone, where a client has no other.
+    `heads` names for each model the kind whose personal parameters go with it (``alone``, ``coalition``, …).
     """
 
-    recipe: str
+    recipe: Recipe
     metric: str
-    parameters: Tensors
-    heads: str
+    parameters: Annotated[Tensors, "MD"]
+    heads: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainLocally:
-    """Where does a model go on your rows, by this rule? Answered by a `TrainedLocally`.
+    """Asks the client to train a model on its own rows by a rule. Answer: `TrainLocallyAnswer`.
 
-    It begins as ``parameters`` (D,); `rule` (JSON) says how it is trained, and `step` how many gradients were taken
-    before, which is what your batches depend on. What is personal to you is trained with it. Your answer is to be
-    multiplied by `weight`: where a weighted sum over clients is wanted, it is the plain sum of these.
+    `step` is the number of gradients computed before, which determines the batches. Personal parameters are trained
+    with the model. The answer is multiplied by `weight`, so that a weighted sum over clients is a plain sum of answers.
     """
 
-    recipe: str
-    rule: str
-    parameters: Tensors
+    recipe: Recipe
+    rule: TrainingRule
+    parameters: Annotated[Tensors, "D"]
     step: int
     weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class TrainedLocally:
-    """The model (D,), and the mean ``loss`` (1,) with which it began, on the rows of the first step.
+class TrainLocallyAnswer:
+    """The trained model, and the mean loss of the initial model on the rows of the first step.
 
-    With a weight other than 1, both times the weight, in 64 bits.
+    With a weight other than 1, both are multiplied by it, and have 64 bits.
     """
 
-    parameters: Tensors
-    loss: Floats
+    parameters: Annotated[Tensors, "D"]
+    loss: Annotated[Floats, "1"]

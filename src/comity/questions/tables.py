@@ -1,21 +1,26 @@
-"""What may be asked of a client about the rows of its table."""
+"""What may be asked of a client about the rows of its table.
+
+Letters in the annotations of arrays name their dimensions; `comity.questions.checks` checks answers by them: V views, K
+folds (over all repeats), d parameters, M models, N clients.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
-from comity.questions.arrays import Floats
+from comity.core.arrays import Floats
+from comity.questions.schema import ColumnSummary, Schema
 
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """What are your columns? Answered by a `Description`, from which a common schema is agreed.
+    """Asks for a summary of the client's columns, from which a common schema is agreed. Answer: `Description`.
 
-    Different values are told only where a model needs them as levels or classes: of columns of text with at most
-    `most_levels`, each standing in two rows on average, so that names and identifiers stay where they are; and of
-    `target`, the column to be predicted, if it has two values, or as many as `most_levels` when `classes` says that
-    numbers are classes too.
+    A summary lists the values of a column only where a model needs them as levels or classes: text columns with at most
+    `most_levels` values that occur in two rows on average, so that names and identifiers stay with the client; and
+    `target`, the column to predict, if it has two values, or up to `most_levels` when `classes` says that its numbers
+    are classes.
     """
 
     target: str
@@ -25,25 +30,25 @@ class Describe:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A client's columns in summary: one JSON object a column, no row.
+    """The number of rows of a client, and summaries of its columns.
 
-    If it is `private`, some of its answers are clipped or noisy, and it tells by what rules (`TellPrivacy`);
-    `shares_utilities` says whether others may see what it gains.
+    `private` says that some answers are clipped or noisy (`AskPrivacy` asks for the rules); `shares_utilities` says
+    whether others may see the client's gains.
     """
 
     rows: int
-    columns: str
+    columns: tuple[ColumnSummary, ...]
     private: bool = False
     shares_utilities: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How a client's rows are split, which it does by itself: its name and `seed` determine everything.
+    """How a client splits its rows; its name and the `seed` determine the split.
 
-    There are several *views* of the rows. View 0 is all of them. Views 1 to `judges` each leave out one part, which
-    judges what was trained and chosen on the rest. Then come `resamples` views: as many rows drawn with replacement.
-    Inside every view, rows fall into `folds` parts, `repeats` times over, to choose by.
+    There are several *views* of the rows. View 0 has all of them. Views 1 to `judges` each leave out one part, on which
+    the models trained on the rest are evaluated. Then come `resamples` bootstrap samples. Within every view, the rows
+    are divided into `folds`, `repeats` times.
     """
 
     folds: int = 5
@@ -54,154 +59,141 @@ class Split:
 
     @property
     def views(self) -> int:
-        """How many views there are."""
+        """The number of views, V."""
         return 1 + self.judges + self.resamples
-
-    def to_json(self) -> str:
-        """Return the split as JSON."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-    @classmethod
-    def from_json(cls, text: str) -> Split:
-        """Return the split that was written as JSON."""
-        return cls(**json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What are the moments of your rows, in each view and fold? Answered by a `MomentsAnswer`.
+    """Asks for the moments of the rows in each view and fold. Answer: `MomentsAnswer`.
 
-    `schema` says how rows become numbers, `split` what views and folds are (both JSON). For a target of classes,
-    `points` (V, d) holds the parameters, a view each, about which the loss is expanded; for a number it is empty.
+    For classes, `points` (V, d) are the parameters at which the loss is expanded, one for each view; for a number it is
+    empty.
     """
 
-    schema: str
-    split: str
+    schema: Schema
+    split: Split
     points: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class MomentsAnswer:
-    """Sums over the rows of each of V views and K folds, for d parameters θ: the loss is square - 2 cross·θ + θᵀgram θ.
+    """Sums over the rows of each view and fold: the loss of parameters θ is square - 2 cross·θ + θᵀ gram θ.
 
-    For a number y that is ``gram`` = Σ x xᵀ of shape (V, K, d, d), ``cross`` = Σ y x of shape (V, K, d), ``square`` =
-    Σ y² and ``rows``, each of shape (V, K). For classes it is the second-order expansion of the loss.
+    For a number y, ``gram`` = Σ x xᵀ, ``cross`` = Σ y x, ``square`` = Σ y², and ``rows`` counts the rows. For classes
+    they are those of the second-order expansion of the loss.
     """
 
-    gram: Floats
-    cross: Floats
-    square: Floats
-    rows: Floats
+    gram: Annotated[Floats, "VKdd"]
+    cross: Annotated[Floats, "VKd"]
+    square: Annotated[Floats, "VK"]
+    rows: Annotated[Floats, "VK"]
 
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """What are the expansions of your loss at every client's point? Answered by an `Expansion`.
+    """Asks for the second-order expansions of the loss at a point of every client. Answer: `Expansion`.
 
-    ``points`` (V, N, d): of each view, a point for each of N clients; yours is number `own`, and for that one the folds
-    are wanted apart. For a target of classes only.
+    ``points`` hold, for each view, a point for each of N clients. The client that is asked is number `own`: at its own
+    point it answers for each fold. For a target of classes only.
     """
 
-    schema: str
-    split: str
-    points: Floats
+    schema: Schema
+    split: Split
+    points: Annotated[Floats, "VNd"]
     own: int
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Moments as in `MomentsAnswer`: at the own point of each fold, and at all N points of all rows together.
+    """Moments as in `MomentsAnswer`: of each fold at the client's own point, of all rows at every client's point."""
 
-    ``gram`` (V, K, d, d), ``cross`` (V, K, d), ``square`` (V, K), ``rows`` (V, K); ``whole_gram`` (V, N, d, d) and
-    ``whole_cross`` (V, N, d).
-    """
-
-    gram: Floats
-    cross: Floats
-    square: Floats
-    rows: Floats
-    whole_gram: Floats
-    whole_cross: Floats
+    gram: Annotated[Floats, "VKdd"]
+    cross: Annotated[Floats, "VKd"]
+    square: Annotated[Floats, "VK"]
+    rows: Annotated[Floats, "VK"]
+    whole_gram: Annotated[Floats, "VNdd"]
+    whole_cross: Annotated[Floats, "VNd"]
 
 
 @dataclass(frozen=True, slots=True)
 class Slopes:
-    """What are your loss, its slope and its curvature at these parameters? Answered by a `SlopesAnswer`.
+    """Asks for loss, gradient and curvature at some parameters. Answer: `SlopesAnswer`.
 
-    `parameters` (M, d), each for the rows of a view (M,), given as a number.
+    Each of the M models is evaluated on the rows of one view, whose number is in `views`.
     """
 
-    schema: str
-    split: str
-    parameters: Floats
-    views: Floats
+    schema: Schema
+    split: Split
+    parameters: Annotated[Floats, "Md"]
+    views: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True, slots=True)
 class SlopesAnswer:
-    """Sums over rows for M models: ``losses`` (M,), ``slopes`` (M, d), ``curvatures`` (M, d, d), ``rows`` (M,)."""
+    """Sums over the rows for each model: losses, gradients (`slopes`), curvatures, and the number of rows."""
 
-    losses: Floats
-    slopes: Floats
-    curvatures: Floats
-    rows: Floats
+    losses: Annotated[Floats, "M"]
+    slopes: Annotated[Floats, "Md"]
+    curvatures: Annotated[Floats, "Mdd"]
+    rows: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True, slots=True)
 class FitAlone:
-    """What is your own best model in every view, the penalty chosen among these by the folds? `FitAloneAnswer`."""
+    """Asks for the client's own model in every view, with the best of some penalties. Answer: `FitAloneAnswer`."""
 
-    schema: str
-    split: str
+    schema: Schema
+    split: Split
     penalties: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class FitAloneAnswer:
-    """The client's own models: ``parameters`` (V, d), ``penalties`` (V,), and mean ``losses`` (V,) where folds judge.
+    """The client's own models, their penalties, chosen by the folds, and their mean cross-validated losses.
 
-    Resamples have the penalty of all rows.
+    Resamples use the penalty of all rows.
     """
 
-    parameters: Floats
-    penalties: Floats
-    losses: Floats
+    parameters: Annotated[Floats, "Vd"]
+    penalties: Annotated[Floats, "V"]
+    losses: Annotated[Floats, "V"]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """How well do these models do on your rows, by this metric? Answered by an `Evaluation`.
+    """Asks how well models do on the client's rows by a metric. Answer: `Evaluation`.
 
-    ``parameters`` (M, 1 + judges, d): of each of M kinds, the model of all rows and those of the views that leave out
-    a part; that part judges them. ``counted`` (M, judges) says by ones and zeros which parts judge which kind. The
-    first kind, that all parts judge, is the one from which gains are measured.
+    ``parameters`` (M, 1 + judges, d) hold, for each of M kinds of model, the model of all rows and those of the views
+    that leave out a part, which are evaluated on that part. ``counted`` (M, judges) is one where a part counts for a
+    kind, and zero elsewhere. Gains are measured from the first kind, for which all parts must count.
     """
 
-    schema: str
-    split: str
+    schema: Schema
+    split: Split
     metric: str
-    parameters: Floats
+    parameters: Annotated[Floats, "MJd"]
     counted: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Of M kinds of models: ``values`` of the metric, ``gains`` over the first, and standard errors of both, (M,) each.
+    """For M kinds of models: values of the metric, gains over the first kind, and standard errors of both.
 
-    What cannot be said, such as an AUC where there is one class only, is not a number.
+    What is undefined, such as an AUC on rows of a single class, is NaN.
     """
 
-    values: Floats
-    errors: Floats
-    gains: Floats
-    gain_errors: Floats
+    values: Annotated[Floats, "M"]
+    errors: Annotated[Floats, "M"]
+    gains: Annotated[Floats, "M"]
+    gain_errors: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeLinear:
-    """How well do these linear models (M, d) do on the rows that you have to test with? Answered by an `Evaluation`."""
+class EvaluateLinear:
+    """Asks how well linear models do on the client's test rows by a metric. Answer: `Evaluation`."""
 
-    schema: str
+    schema: Schema
     metric: str
-    parameters: Floats
+    parameters: Annotated[Floats, "Md"]
     seed: int

@@ -1,23 +1,30 @@
-"""The report: one HTML file that opens from disk, for everybody who has to agree."""
+"""The report: one HTML file that opens from disk, written for everybody who has to agree on the decision."""
 
-from comity.report.of_document import story_of_document
-from comity.report.of_own import story_of_own
-from comity.report.of_result import story_of
-from comity.report.page import render, render_own
-from comity.report.runs import MOST, fits, open_run, page_of, write_own_page, write_report
+from comity.report.client_story import describe_client_result
+from comity.report.equilibrium_story import describe_equilibrium
+from comity.report.page import render, render_client_page
+from comity.report.result_story import describe_result
+from comity.report.run_report import (
+    MAX_CLIENTS,
+    fits_on_page,
+    open_run,
+    render_run,
+    write_client_page,
+    write_report,
+)
 from comity.report.story import Story
 
 __all__ = [
-    "MOST",
+    "MAX_CLIENTS",
     "Story",
-    "fits",
+    "describe_client_result",
+    "describe_equilibrium",
+    "describe_result",
+    "fits_on_page",
     "open_run",
-    "page_of",
     "render",
-    "render_own",
-    "story_of",
-    "story_of_document",
-    "story_of_own",
-    "write_own_page",
+    "render_client_page",
+    "render_run",
+    "write_client_page",
     "write_report",
 ]

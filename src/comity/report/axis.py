@@ -1,4 +1,4 @@
-"""One axis for the figures of all clients: where it begins and ends, and round numbers on it."""
+"""The axis that the scores of all clients share: its range, and round numbers on it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from comity.core.text import format_number
 from comity.report.words import minus
-from comity.writing import plain
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_TICKS = 5
-_ROOM = 0.04
-_MOST = 9  # decimals; smaller numbers are written with an exponent
+_INTERVALS = 5  # between ticks, about
+_MARGIN = 0.04  # of the range, on either side
+_MAX_PLACES = 9  # decimals; smaller numbers are written with an exponent
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A round number, as it is written, and where it stands (0 to 1)."""
+    """A round number as text, and its position on the axis (0 to 1)."""
 
     text: str
     share: float
@@ -32,7 +32,7 @@ class Axis:
 
     @classmethod
     def around(cls, values: Iterable[float]) -> Axis | None:
-        """Return an axis with room for some values, none if there are none.
+        """Return an axis that covers the finite values with a margin, or none if there are none.
 
         >>> Axis.around([1.0, 2.0])
         Axis(low=0.96, high=2.04)
@@ -43,11 +43,11 @@ class Axis:
         low, high = min(known), max(known)
         if not math.isfinite(high - low):
             return None
-        room = _ROOM * (high - low) or max(abs(high), 1.0) * _ROOM
-        return cls(low - room, high + room)
+        margin = _MARGIN * (high - low) or max(abs(high), 1.0) * _MARGIN
+        return cls(low - margin, high + margin)
 
     def share(self, value: float) -> float:
-        """Return where a value stands, from 0 to 1.
+        """Return the position of a value, from 0 to 1.
 
         >>> Axis(1.0, 3.0).share(2.0)
         0.5
@@ -56,19 +56,19 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """Round numbers on it.
+        """Round numbers on the axis.
 
         >>> [tick.text for tick in Axis(0.96, 2.04).ticks]
         ['1.00', '1.25', '1.50', '1.75', '2.00']
         """
-        rough = (self.high - self.low) / _TICKS
+        rough = (self.high - self.low) / _INTERVALS
         size = 10.0 ** math.floor(math.log10(rough))
-        step = size * next(each for each in _STEPS if each * size >= rough * (1 - 1e-9))
+        step = size * next(factor for factor in _STEPS if factor * size >= rough * (1 - 1e-9))
         places = max(0, -math.floor(math.log10(step) + 1e-9) + (1 if round(step / size, 3) == 2.5 else 0))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
 
-        def written(value: float) -> str:
-            return minus(plain(value, places) if places < _MOST else f"{value:.3g}")
+        def text(value: float) -> str:
+            return minus(format_number(value, places) if places < _MAX_PLACES else f"{value:.3g}")
 
-        return tuple(Tick(written(number * step), self.share(number * step)) for number in range(first, last + 1))
+        return tuple(Tick(text(number * step), self.share(number * step)) for number in range(first, last + 1))

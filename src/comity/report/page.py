@@ -1,4 +1,4 @@
-"""A story as one HTML file that needs nothing else: no network, no server, no other file."""
+"""The content of a report as one self-contained HTML file: no network, no server, no other file."""
 
 from __future__ import annotations
 
@@ -13,51 +13,50 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from comity.core.text import format_number, places_for
 from comity.report.axis import Axis
-from comity.report.of_own import OwnStory
-from comity.report.picture import edges_of, looks_of, picture_of
-from comity.report.story import Story
-from comity.report.words import minus
-from comity.writing import places_for, plain
+from comity.report.client_story import ClientStory
+from comity.report.graph_shapes import choose_looks, lay_out_graph
+from comity.report.story import Dot, Story
+from comity.report.words import capitalise, minus
 
-MANY = 60  # clients, or
-MANY_ARROWS = 300  # of which all at once can be told apart no more: then the matrix is shown first
-DRAWN = 5_000  # arrows, of which no picture says anything: then there is a matrix only
-MOST_ARROWS = 100_000  # of which a page can still be opened
-_CELLS = (24.0, 900.0)  # pixels: the largest cell of a matrix, and about the largest matrix
-_WITH_FIGURE = 44.0  # pixels of a cell with a figure in it
-_LABELLED = 80  # clients whose names still fit beside a matrix
-_LONGEST, _LETTER = 24, 7.5  # letters of a name that are shown there, and pixels of one
-_TITLE = 110.0  # pixels of what an axis is called
+# With more clients or arrows than these, nobody can tell the arrows apart: the matrix is shown first.
+_MAX_CLIENTS_AS_GRAPH, _MAX_EDGES_AS_GRAPH = 60, 300
+_MAX_EDGES_DRAWN = 5_000  # with more, there is only a matrix
+MAX_EDGES = 100_000  # with more, browsers cannot open the page
+_MAX_CELL, _MAX_MATRIX = 24.0, 900.0  # pixels: the side of a cell, and about the side of a matrix
+_NUMBERED_CELL = 44.0  # pixels of a cell with a number in it
+_MAX_CLIENTS_LABELLED = 80  # whose names fit beside a matrix
+_MAX_LETTERS, _LETTER_WIDTH = 24, 7.5  # of a name beside a matrix; pixels
+_AXIS_TITLE_WIDTH = 110.0  # pixels
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
-    """What a matrix of clients takes: the side of a cell, the room for names before it, and the side of it all."""
+class MatrixLayout:
+    """The layout of a matrix of clients, in pixels: the side of a cell, the room for names, and the whole side."""
 
     cell: float
     room: float
     side: float
     labelled: bool
-    figures: bool
-    longest: int = _LONGEST
+    numbered: bool
+    max_letters: int = _MAX_LETTERS
 
     @classmethod
-    def around(cls, names: Sequence[str], *, with_figures: bool = False) -> Matrix:
-        """Return what a matrix takes with a row and a column for each name, and figures in it if they have room."""
-        figures = with_figures and len(names) * _WITH_FIGURE <= _CELLS[1]
-        cell = _WITH_FIGURE if figures else max(3.0, min(_CELLS[0], _CELLS[1] / len(names)))
-        labelled = len(names) <= _LABELLED
-        room = 16.0 + (_LETTER * min(_LONGEST, max(map(len, names))) if labelled else 0.0)
-        return cls(cell, room, room + max(cell * len(names), _TITLE) + 30, labelled, figures)
+    def around(cls, names: Sequence[str], *, with_numbers: bool = False) -> MatrixLayout:
+        """Return the layout with a row and a column for each name, and numbers in the cells if there is room."""
+        numbered = with_numbers and len(names) * _NUMBERED_CELL <= _MAX_MATRIX
+        cell = _NUMBERED_CELL if numbered else max(3.0, min(_MAX_CELL, _MAX_MATRIX / len(names)))
+        labelled = len(names) <= _MAX_CLIENTS_LABELLED
+        room = 16.0 + (_LETTER_WIDTH * min(_MAX_LETTERS, max(map(len, names))) if labelled else 0.0)
+        return cls(cell, room, room + max(cell * len(names), _AXIS_TITLE_WIDTH) + 30, labelled, numbered)
 
 
 def render(story: Story) -> str:
-    """Return the report as HTML. Every name in it is text: nothing that a client is called can become markup."""
-    edges = edges_of(story)
-    place_of = {client: at for at, client in enumerate(story.names)}
+    """Return the report as HTML. All names are escaped: nothing that a client is called can become markup."""
+    edges = story.edges
+    place_of = {client: place for place, client in enumerate(story.names)}
     dots = [dot for member in story.members for dot in member.dots if dot.known]
-    axis = Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
     given: defaultdict[str, float] = defaultdict(float)
     received: defaultdict[str, float] = defaultdict(float)
     for (giver, receiver), value in story.contributions.items():
@@ -69,60 +68,67 @@ def render(story: Story) -> str:
         style=_asset("report.css"),
         script=_asset("report.js"),
         data=_script_json(_data(story, edges, place_of)),
-        picture=picture_of(story) if len(edges) <= DRAWN else None,
-        looks=looks_of(story),
+        shapes=lay_out_graph(story) if len(edges) <= _MAX_EDGES_DRAWN else None,
+        looks=choose_looks(story),
         edges=edges,
         place_of=place_of,
-        frame=Matrix.around(story.names),
-        heat=Matrix.around(story.names, with_figures=True),
-        matrix_first=len(story.names) > MANY or len(edges) > MANY_ARROWS,
-        axis=axis,
+        layout=MatrixLayout.around(story.names),
+        heat_layout=MatrixLayout.around(story.names, with_numbers=True),
+        matrix_first=len(story.names) > _MAX_CLIENTS_AS_GRAPH or len(edges) > _MAX_EDGES_AS_GRAPH,
+        axis=_axis(dots),
         intervals=any(dot.has_interval for dot in dots),
         given=given,
         received=received,
-        number=lambda value: minus(plain(value, places)),
+        number=lambda value: minus(format_number(value, places)),
         most=max(story.contributions.values(), default=0.0),
     )  # fmt: skip
 
 
-def render_own(story: OwnStory) -> str:
+def render_client_page(story: ClientStory) -> str:
     """Return a client's own page as HTML, which needs no script."""
-    dots = [dot for dot in story.member.dots if dot.known]
-    axis = Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
-    return _environment().get_template("own.html").render(story=story, style=_asset("report.css"), axis=axis)
+    axis = _axis([dot for dot in story.member.dots if dot.known])
+    return _environment().get_template("client.html").render(story=story, style=_asset("report.css"), axis=axis)
+
+
+def _axis(dots: Sequence[Dot]) -> Axis | None:
+    return Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
 
 
 def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, int]) -> dict[str, Any]:
-    """Return what the script needs: edges and steps by position."""
-    at = {edge: place for place, edge in enumerate(edges)}
+    """Return what the script needs; clients and edges are given by their positions."""
+    position = {edge: place for place, edge in enumerate(edges)}
     last = {edge: step.number for step in story.steps for edge in step.edges}
-    home = {member.name: member.coalition - 1 for member in story.members}
-    left = {coalition: step.number for step in story.steps for coalition in step.left}
-    formed = [at[edge] for edge in last if home[edge[0]] == home[edge[1]] and last[edge] == left[home[edge[0]]]]
+    coalition = {member.name: member.coalition - 1 for member in story.members}
+    left = {number: step.number for step in story.steps for number in step.left}
+    formed = [
+        position[edge]
+        for edge, step in last.items()
+        if coalition[edge[0]] == coalition[edge[1]] and step == left[coalition[edge[0]]]
+    ]
     return {
         "clients": list(story.names),
         "coalition": [member.coalition - 1 for member in story.members],
-        "edges": [[place_of[giver], place_of[taker]] for giver, taker in edges],
+        "edges": [[place_of[giver], place_of[receiver]] for giver, receiver in edges],
         "steps": [
             {
                 "remaining": [place_of[client] for client in step.remaining],
                 "asked": [place_of[client] for client in step.asked],
-                "edges": [at[edge] for edge in step.edges],
+                "edges": [position[edge] for edge in step.edges],
                 "left": list(step.left),
             }
             for step in story.steps
         ],
         "formed": formed,
-        "unmet": [at[edge] for edge in story.unmet if edge in at],
+        "unmet": [position[edge] for edge in story.unmet if edge in position],
     }
 
 
 def _script_json(data: Any) -> Markup:
-    """Return JSON that can stand in a script element: whatever a name holds, it does not end the element."""
+    """Return JSON for a script element, in which no name can end the element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - no sign in it means anything to HTML
+    return Markup(text)  # noqa: S704 - it has no character with a meaning in HTML
 
 
 @cache
@@ -134,9 +140,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["sentence"] = capitalise
     return environment
 
 
 def _asset(name: str) -> Markup:
-    return Markup(files("comity.report").joinpath("assets", name).read_text("utf-8"))  # noqa: S704 - our own
+    return Markup(files("comity.report").joinpath("assets", name).read_text("utf-8"))  # noqa: S704 - files of this package

@@ -1,99 +1,103 @@
-"""The proof, every inequality in words."""
+"""The proof in words, inequality by inequality."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from comity.core.text import format_number, places_for
 from comity.report.story import Claim, Proof
-from comity.report.words import minus, some
-from comity.writing import places_for, plain
+from comity.report.words import capitalise, list_names, minus
 
-_MOST_PLACES = 12
+_MAX_PLACES = 12
 
 
-def proof_of(
-    told: Mapping[str, Any], coalitions: Sequence[Sequence[str]], *, losses: bool, extra: Sequence[str] = ()
+def describe_proof(
+    certificate: Mapping[str, Any], coalitions: Sequence[Sequence[str]], *, losses: bool, forgiven: Sequence[str] = ()
 ) -> Proof:
-    """Return what a certificate of these coalitions says, which `told` holds as plain values.
+    """Return the proof in words of a certificate, given as `Certificate.to_dict` writes it.
 
-    With `losses`, its utilities are losses with the sign changed, and are told as losses; `extra` is what it forgave.
+    With `losses`, its utilities are negated losses, and are written as losses. `forgiven` says, in words, how large a
+    gain may be and still count as zero.
 
     >>> from comity import Game, certify
     >>> game = Game([("a", ["a"], 1), ("a", ["a", "b"], 2), ("b", ["b"], 1), ("b", ["a", "b"], 3)])
-    >>> proof = proof_of(certify([["a", "b"]], game).to_dict(), [["a", "b"]], losses=False)
-    >>> proof.outer[0].text.partition(":")[0]
-    'When the turn of a came, everybody still there was in its coalition'
+    >>> proof = describe_proof(certify([["a", "b"]], game).to_dict(), [["a", "b"]], losses=False)
+    >>> proof.outer[0].text
+    'When a leaves, only its own coalition remains: its utility is 2.00, and at best 2.00 with those who remain.'
     >>> proof.inner[0]
     Claim(text='Without b, a would have a utility of 1.00 instead of 2.00.', margin='1.00')
     """
     sign, noun = (-1.0, "loss") if losses else (1.0, "utility")
-    places = places_for([each["margin"] for each in told["inner"]])
+    places = places_for([inequality["margin"] for inequality in certificate["inner"]])
     home = {client: frozenset(members) for members in coalitions for client in members}
     outer = []
-    for each in told["outer"]:
-        number = _written(sign, places, each["utility"], each["best"])
-        outer.append(Claim(_outer(each, home[each["client"]], noun, number), number(sign * each["margin"])))
+    for inequality in certificate["outer"]:
+        write = _number_format(sign, places, inequality["utility"], inequality["best"])
+        text = _describe_outer(inequality, home[inequality["client"]], noun, write)
+        outer.append(Claim(text, write(sign * inequality["margin"])))
     inner = []
-    for each in told["inner"]:
-        number = _written(sign, places, each["utility"], each["reduced"])
-        text = f"Without {some(each['without'])}, {each['client']} would have a {noun} of {number(each['reduced'])}"
-        inner.append(Claim(f"{text} instead of {number(each['utility'])}.", number(sign * each["margin"])))
-    witnesses = [_witness(each, _written(sign, places)) for each in told["witnesses"]]
-    notes = [*(note[:1].upper() + note[1:] + "." for note in extra), *witnesses, *told["notes"]]
-    if told["exhaustive"]:
+    for inequality in certificate["inner"]:
+        write = _number_format(sign, places, inequality["utility"], inequality["reduced"])
+        text = (
+            f"Without {list_names(inequality['without'])}, {inequality['client']} would have a {noun} of "
+            f"{write(inequality['reduced'])} instead of {write(inequality['utility'])}."
+        )
+        inner.append(Claim(text, write(sign * inequality["margin"])))
+    witnesses = [_describe_witness(witness, _number_format(sign, places)) for witness in certificate["witnesses"]]
+    notes = [*(f"{capitalise(note)}." for note in forgiven), *witnesses, *certificate["notes"]]
+    if certificate["exhaustive"]:
         notes.append("Every subset of the clients was tried as well.")
-    said = _said(told, significantly=bool(extra))
-    sentence = f"{said[:1].upper()}{said[1:]}."
-    if told["verdict"] == "proved":
+    verdict, finding = certificate["verdict"], _finding(certificate, significantly=bool(forgiven))
+    sentence = f"{capitalise(verdict)}: {finding}."
+    if verdict == "proved":
         listed = len(outer) + len(inner)
-        held = "One inequality holds; it" if listed == 1 else f"{listed:,} inequalities hold; each"
-        sentence = f"Proved: {said}, alone or with others. {held} is listed with its margin."
-    elif told["verdict"] == "refuted":
-        sentence = f"Refuted: {said}."
-    return Proof(told["verdict"], said, sentence, tuple(outer), tuple(inner), tuple(notes), bool(extra))
+        hold = "One inequality holds; it" if listed == 1 else f"{listed:,} inequalities hold; each"
+        sentence = f"Proved: {finding}, alone or with others. {hold} is listed with its margin."
+    return Proof(verdict, finding, sentence, tuple(outer), tuple(inner), tuple(notes), bool(forgiven))
 
 
-def _said(told: Mapping[str, Any], *, significantly: bool) -> str:
+def _finding(certificate: Mapping[str, Any], *, significantly: bool) -> str:
     """Return what was found, as a clause."""
-    if told["verdict"] == "proved":
+    if certificate["verdict"] == "proved":
         return f"nobody gains{' significantly' if significantly else ''} by leaving"
-    if told["verdict"] == "undecided":
-        return "whether nobody gains by leaving could not be decided"
-    axioms = {each["axiom"] for each in told["witnesses"]}
+    if certificate["verdict"] == "undecided":
+        return "it could not be determined whether anybody gains by leaving"
+    axioms = {witness["axiom"] for witness in certificate["witnesses"]}
     ways = [text for axiom, text in (("outer", "gain by leaving"), ("inner", "leave without loss")) if axiom in axioms]
     return "some clients could " + (" and some ".join(ways) or "gain by leaving")
 
 
-def _written(sign: float, places: int, *apart: float) -> Callable[[float], str]:
-    """Return how numbers are written: with so many decimals, and as many more as tell two that differ apart."""
-    while len(set(apart)) > 1 and places < _MOST_PLACES and len({round(each, places) for each in apart}) == 1:
+def _number_format(sign: float, places: int, *distinct: float) -> Callable[[float], str]:
+    """Return a function that writes numbers with enough decimals to show the difference between `distinct` ones."""
+    while len(set(distinct)) > 1 and places < _MAX_PLACES and len({round(number, places) for number in distinct}) == 1:
         places += 1
-    return lambda value: minus(plain(sign * value, places))
+    return lambda value: minus(format_number(sign * value, places))
 
 
-def _outer(told: Mapping[str, Any], home: frozenset[str], noun: str, number: Callable[[float], str]) -> str:
-    client = told["client"]
-    there = set(told["among"]) - {client}
-    others = sorted(there - home)
-    values = f"its {noun} is {number(told['utility'])}, and could be {number(told['best'])} at best with some of them"
-    if not there:
-        return (
-            f"When the turn of {client} came there was nobody else any more: its {noun} is {number(told['utility'])}."
-        )
+def _describe_outer(
+    inequality: Mapping[str, Any], home: frozenset[str], noun: str, write: Callable[[float], str]
+) -> str:
+    client = inequality["client"]
+    remaining = set(inequality["among"]) - {client}
+    others = sorted(remaining - home)
+    utility = f"its {noun} is {write(inequality['utility'])}"
+    values = f"{utility}, and at best {write(inequality['best'])} with those who remain"
+    if not remaining:
+        return f"When {client} leaves, nobody else remains: {utility}."
     if not others:
-        return f"When the turn of {client} came, everybody still there was in its coalition: {values}."
-    were = "was" if len(others) == 1 else "were"
-    if told["margin"] < 0 and told["best"] > told["utility"]:
-        return f"{client} may gain from {some(others)}, who {were} still there, no more than is forgiven: {values}."
-    return f"{client} gains nothing more from {some(others)}, who {were} still there: {values}."
+        return f"When {client} leaves, only its own coalition remains: {values}."
+    remain = "remains" if len(others) == 1 else "remain"
+    if inequality["margin"] < 0 and inequality["best"] > inequality["utility"]:
+        return f"{client} gains from {list_names(others)}, who still {remain}, no more than its error: {values}."
+    return f"{client} gains nothing more from {list_names(others)}, who still {remain}: {values}."
 
 
-def _witness(told: Mapping[str, Any], number: Callable[[float], str]) -> str:
-    members = some(told["members"])
-    if told["axiom"] == "inner":
-        return f"{members} can leave {'its' if len(told['members']) == 1 else 'their'} coalition without loss."
+def _describe_witness(witness: Mapping[str, Any], write: Callable[[float], str]) -> str:
+    members = list_names(witness["members"])
+    if witness["axiom"] == "inner":
+        return f"{members} can leave {'its' if len(witness['members']) == 1 else 'their'} coalition without loss."
     gains = "; ".join(
-        f"{client} {number(told['now'][client])} → {number(told['then'][client])}" for client in told["members"]
+        f"{client} {write(witness['now'][client])} → {write(witness['then'][client])}" for client in witness["members"]
     )
     return f"{members} would all gain as a coalition of their own ({gains})."

@@ -1,16 +1,17 @@
-"""What a report says, worked out before anything is drawn: sentences, figures and steps, as plain values."""
+"""The content of a report as plain values: sentences, numbers and steps, worked out before anything is drawn."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from comity.tellings import Section
+from comity.result.sections import Section
 
 Edge = tuple[str, str]  # a collaborator, and the client that wants it
-MODELS = {  # by which a client is judged, as they are told
+MODEL_LABELS = {  # what a report calls the models of a client
     "alone": "alone",
     "coalition": "in the coalition",
     "best": "at best",
@@ -20,7 +21,7 @@ MODELS = {  # by which a client is judged, as they are told
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A figure of a client on the axis that all share: which model's, its value, and its interval if there is one."""
+    """The score of one of a client's models, as a dot on the shared axis: value, interval if known, and text."""
 
     model: str
     value: float
@@ -41,7 +42,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A client whose rows another's model uses, with its weight and what it brings, as far as these are known."""
+    """A client whose rows another client's model uses; its weight and its contribution are empty if unknown."""
 
     name: str
     weight: str = ""
@@ -50,7 +51,7 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A client: its coalition (counted from 1), what it gets, whom it has and misses, and whether it should join."""
+    """A client: its coalition (counted from 1), the advice to it, its unmet wishes, its partners and its scores."""
 
     name: str
     coalition: int
@@ -64,7 +65,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A peel: who remained, who was asked, what those who remained wanted, which coalitions left, and the words."""
+    """A peel: who remained, who was asked, the edges among those who remained, the coalitions that left, and text."""
 
     number: int
     remaining: tuple[str, ...]
@@ -84,13 +85,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the certificate says: the verdict as a word, a clause and a sentence, every inequality, and notes.
+    """The certificate in words: the verdict, the finding as a clause and as a sentence, every inequality, and notes.
 
-    It `forgives` where gains within their errors count as none.
+    `forgives` is true if gains within their estimation errors count as zero.
     """
 
     verdict: str
-    said: str
+    finding: str
     sentence: str
     outer: tuple[Claim, ...] = ()
     inner: tuple[Claim, ...] = ()
@@ -100,7 +101,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How often the coalitions and each wish were found in resamples of the rows; if there were none, how to do it."""
+    """How often the coalitions and each edge were found in resamples of the rows; `how` to test it if none were."""
 
     resamples: int = 0
     same: float = math.nan
@@ -110,10 +111,10 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All that a report says.
+    """The whole content of a report.
 
-    `answer` are the sentences at its top; `contributions` say what givers bring to receivers, in the `unit`; `axis`
-    names what the dots show; `done` says what was done, so that it can be repeated.
+    `answer` holds the sentences at the top; `contributions` what each giver brings to each receiver, in the `unit`;
+    `axis` says what the dots show; `done` lists what is needed to repeat the run.
     """
 
     title: str
@@ -134,7 +135,7 @@ class Story:
 
     @property
     def asks_again(self) -> bool:
-        """Whether somebody who lost a collaborator named others; in a fixed graph those who remain are kept."""
+        """Whether a client that lost a collaborator was asked again; in a fixed graph it keeps those who remain."""
         return any(step.asked for step in self.steps[1:])
 
     @property
@@ -147,25 +148,30 @@ class Story:
         """The clients that stay alone."""
         return tuple(members[0] for members in self.coalitions if len(members) == 1)
 
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The edges of all peels, each once."""
+        return tuple(dict.fromkeys(chain.from_iterable(step.edges for step in self.steps)))
 
-def steps_of(told: Mapping[str, Any], lines: list[list[str]]) -> tuple[Step, ...]:
-    """Return the peels of what `Equilibrium.to_dict` tells.
+
+def build_steps(equilibrium: Mapping[str, Any], lines: list[list[str]]) -> tuple[Step, ...]:
+    """Return the peels of an equilibrium, given as `Equilibrium.to_dict` writes it, with the text of each peel.
 
     >>> from comity import find_equilibrium
-    >>> told = find_equilibrium({"a": ["b"], "b": ["a"], "c": ["a"]}).to_dict()
-    >>> [(step.edges, step.left) for step in steps_of(told, [[], []])]
+    >>> equilibrium = find_equilibrium({"a": ["b"], "b": ["a"], "c": ["a"]}).to_dict()
+    >>> [(step.edges, step.left) for step in build_steps(equilibrium, [[], []])]
     [((('b', 'a'), ('a', 'b'), ('a', 'c')), (0,)), ((), (1,))]
     """
-    number_of = {tuple(each["members"]): number for number, each in enumerate(told["coalitions"])}
-    remaining = tuple(told["clients"])
+    number_of = {tuple(coalition["members"]): number for number, coalition in enumerate(equilibrium["coalitions"])}
+    remaining = tuple(equilibrium["clients"])
     wishes: dict[str, list[str]] = {}
     steps = []
-    for number, (peel, words) in enumerate(zip(told["peels"], lines, strict=True)):
+    for number, (peel, text) in enumerate(zip(equilibrium["peels"], lines, strict=True)):
         wishes |= peel["wishes"]
-        here = set(remaining)
-        edges = tuple((j, i) for i in remaining for j in wishes.get(i, ()) if j in here and j != i)
+        present = set(remaining)
+        edges = tuple((j, i) for i in remaining for j in wishes.get(i, ()) if j in present and j != i)
         left = tuple(number_of[tuple(members)] for members in peel["left"])
-        steps.append(Step(number, remaining, tuple(peel["wishes"]), edges, left, tuple(words)))
+        steps.append(Step(number, remaining, tuple(peel["wishes"]), edges, left, tuple(text)))
         gone = {client for members in peel["left"] for client in members}
         remaining = tuple(client for client in remaining if client not in gone)
     return tuple(steps)

@@ -1,4 +1,4 @@
-"""Sentences that a report is made of, for people who know their rows and not our words."""
+"""The sentences of a report, for readers who know their data but not the theory of coalitions."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from comity.figures import Figure, Standing
-from comity.metrics import METRICS, Metric
+from comity.core.estimates import Estimate, Standing
+from comity.core.metrics import METRICS, Metric
+from comity.core.text import count, decimals_for, format_number, join
 from comity.report.story import Proof, Sensitivity
-from comity.writing import count, decimals_for, join, plain
 
-_MANY = 12
-_FEW = 4
-_SHAKY = 0.5  # of resamples: partitions that come out of fewer depend on chance
+_MAX_NAMES = 12  # clients or coalitions listed in one sentence
+_MAX_CHANGES = 4  # clients whose change is written out
+_MIN_STABLE_SHARE = 0.5  # of resamples: coalitions found in fewer are called dependent on the sample
 
 
 def minus(text: str) -> str:
-    """Write the sign of a number that is less than nothing as people do.
+    """Write a negative number with a minus sign instead of a hyphen.
 
     >>> minus("-0.5"), minus("1e-05")
     ('−0.5', '1e-05')
@@ -25,24 +25,29 @@ def minus(text: str) -> str:
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
-def unmet_wish(client: str, other: str) -> str:
-    """Say that a wish stayed unmet, of which nothing else is known.
-
-    >>> unmet_wish("a", "b")
-    'a wanted b, who does without it'
-    """
-    return f"{client} wanted {other}, who does without it"
+def capitalise(text: str) -> str:
+    """Return a clause with its first letter in upper case, and the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
-def some(names: Sequence[str], most: int = _MANY) -> str:
-    """Write names, the first of them if there are many.
+def list_names(names: Sequence[str], limit: int = _MAX_NAMES) -> str:
+    """Write names as in a sentence; of a long list, the first ones and how many more there are.
 
-    >>> some(["a", "b"]), some([str(n) for n in range(20)], most=2)
+    >>> list_names(["a", "b"]), list_names([str(n) for n in range(20)], limit=2)
     ('a and b', '0, 1 and 18 more')
     """
-    if len(names) <= most + 1:
+    if len(names) <= limit + 1:
         return join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+
+
+def describe_unmet_wish(client: str, other: str) -> str:
+    """Say that a wish stayed unmet, when the reason is not known or not to be shown.
+
+    >>> describe_unmet_wish("a", "b")
+    'a wanted b, but b did not want a'
+    """
+    return f"{client} wanted {other}, but {other} did not want {client}"
 
 
 def who_trains(coalitions: Sequence[Sequence[str]]) -> list[str]:
@@ -55,171 +60,185 @@ def who_trains(coalitions: Sequence[Sequence[str]]) -> list[str]:
     alone = [members[0] for members in coalitions if len(members) == 1]
     if not together:
         return ["Everybody trains alone." if len(alone) > 1 else f"{alone[0]} trains alone."]
-    told = [f"{some(members)} train together." for members in together[:_MANY]]
-    if len(together) > _MANY:
-        more = len(together) - _MANY
-        told.append("There is one more coalition." if more == 1 else f"There are {more:,} more coalitions.")
+    lines = [f"{list_names(members)} train together." for members in together[:_MAX_NAMES]]
+    if len(together) > _MAX_NAMES:
+        more = len(together) - _MAX_NAMES
+        lines.append("There is one more coalition." if more == 1 else f"There are {more:,} more coalitions.")
     if alone:
-        told.append(f"{some(alone)} {'trains' if len(alone) == 1 else 'train'} alone.")
-    return told
+        lines.append(f"{list_names(alone)} {'trains' if len(alone) == 1 else 'train'} alone.")
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """How figures of a metric are written: with so many decimals."""
+class MetricFormat:
+    """How values of a metric are written, and when a difference is an improvement."""
 
-    metric: str
+    metric_name: str
     places: int
 
     @classmethod
-    def of(cls, metric: str, standings: Mapping[str, Standing]) -> Scale:
-        """Return the scale on which middling errors have two digits."""
-        figures = [figure for each in standings.values() for figure in (each.alone, each.coalition, each.best)]
-        return cls(metric, decimals_for([figure.error for figure in figures]))
+    def fit(cls, metric_name: str, standings: Mapping[str, Standing]) -> MetricFormat:
+        """Return the format in which the median standard error has two digits."""
+        errors = [
+            score.error for client in standings.values() for score in (client.alone, client.coalition, client.best)
+        ]
+        return cls(metric_name, decimals_for(errors))
 
     @property
-    def of_metric(self) -> Metric:
+    def metric(self) -> Metric:
         """The metric."""
-        return METRICS[self.metric]
+        return METRICS[self.metric_name]
 
     @property
-    def name(self) -> str:
-        """The name of the metric, as people write it."""
-        return self.of_metric.title
+    def title(self) -> str:
+        """The name of the metric for readers."""
+        return self.metric.title
 
-    def described(self, whose: str) -> str:
-        """Say what figures of these models are: the metric, what it means, and on what rows."""
-        return f"{self.name} ({self.of_metric.meaning}) of {whose}, on rows that neither trained it nor chose anything"
+    def describe(self, models: str) -> str:
+        """Say what the scores of these models are: the metric, its meaning, and the rows they are computed on."""
+        rows = "on rows used neither to train it nor to choose collaborators or settings"
+        return f"{self.title} ({self.metric.meaning}) of {models}, {rows}"
 
     def number(self, value: float) -> str:
         """Write a value."""
-        return "unknown" if math.isnan(value) else minus(plain(value, self.places))
+        return "unknown" if math.isnan(value) else minus(format_number(value, self.places))
 
-    def range(self, figure: Figure) -> str:
-        """Write an interval, as far as it is within what the metric can be."""
-        low, high = max(figure.low, self.of_metric.least), min(figure.high, self.of_metric.most)
+    def interval(self, score: Estimate) -> str:
+        """Write an interval, cut to the range of the metric."""
+        low, high = max(score.low, self.metric.least), min(score.high, self.metric.most)
         return f"{self.number(low)} to {self.number(high)}"
 
-    def change(self, figure: Figure) -> str:
-        """Write a difference with its interval, if that is known."""
-        value, low, high = (minus(plain(each, self.places, "+")) for each in (figure.value, figure.low, figure.high))
-        return value if math.isnan(figure.error) else f"{value} (95 %: {low} to {high})"
+    def change(self, gain: Estimate) -> str:
+        """Write a difference, with its interval if that is known."""
+        value, low, high = (
+            minus(format_number(number, self.places, "+")) for number in (gain.value, gain.low, gain.high)
+        )
+        return value if math.isnan(gain.error) else f"{value} (95 %: {low} to {high})"
 
-    def better(self, figure: Figure) -> bool:
-        """Tell whether a difference is an improvement."""
-        return figure.value > 0 if self.of_metric.more_is_better else figure.value < 0
+    def is_better(self, gain: Estimate) -> bool:
+        """Return whether a difference is an improvement."""
+        return gain.value > 0 if self.metric.more_is_better else gain.value < 0
 
-    def beyond_chance(self, figure: Figure) -> bool:
-        """Tell whether the interval of a difference leaves out 0."""
-        return figure.error > 0 and (figure.low > 0 or figure.high < 0)
+    def is_significant(self, gain: Estimate) -> bool:
+        """Return whether the interval of a difference excludes 0."""
+        return gain.error > 0 and (gain.low > 0 or gain.high < 0)
 
 
-def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scale: Scale) -> list[str]:
-    """Say who of those who joined a coalition gains how much, and for whom it may be chance."""
+def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scores: MetricFormat) -> list[str]:
+    """Say which of the clients that joined a coalition gain, how much, and for which of them it may be chance."""
     known = {name: standings[name].gain for name in joined if not math.isnan(standings[name].gain.value)}
-    sure = [name for name, gain in known.items() if scale.better(gain) and scale.beyond_chance(gain)]
-    unsure = [name for name, gain in known.items() if not scale.beyond_chance(gain)]
-    worse = [name for name, gain in known.items() if not scale.better(gain) and scale.beyond_chance(gain)]
-    told = []
-    if sure:
-        most = max(sure, key=lambda name: abs(known[name].value))
+    better = [name for name, gain in known.items() if scores.is_better(gain) and scores.is_significant(gain)]
+    unsure = [name for name, gain in known.items() if not scores.is_significant(gain)]
+    worse = [name for name, gain in known.items() if not scores.is_better(gain) and scores.is_significant(gain)]
+    lines = []
+    if better:
+        most = max(better, key=lambda name: abs(known[name].value))
         standing = standings[most]
-        told.append(
-            f"{some(sure)} {'gains' if len(sure) == 1 else 'gain'} beyond chance"
-            + (", " if len(sure) == 1 else f", {most} the most: ")
-            + f"{scale.name} {scale.number(standing.alone.value)} → "
-            + f"{scale.number(standing.coalition.value)}."
+        lines.append(
+            f"{list_names(better)} {'gains' if len(better) == 1 else 'gain'} significantly"
+            + (": " if len(better) == 1 else f", {most} the most: ")
+            + f"{scores.title} {scores.number(standing.alone.value)} → {scores.number(standing.coalition.value)}."
         )
     if unsure:
-        told.append(
-            f"For {some(unsure)}, the change on rows that judge may be chance{_moves(unsure, standings, scale)}."
-        )
+        changes = _changes(unsure, standings, scores)
+        lines.append(f"For {list_names(unsure)}, the change on held-out rows may be due to chance{changes}.")
     if worse:
-        by = f"would do worse by this metric than alone{_moves(worse, standings, scale)}"
-        told.append(f"{some(worse)} {by}: look at the figures before you agree.")
+        changes = _changes(worse, standings, scores)
+        lines.append(
+            f"{list_names(worse)} would do significantly worse than alone by this metric{changes}: "
+            "look at the numbers before you agree."
+        )
     if unknown := [name for name in joined if name not in known]:
-        gain = "gains" if len(unknown) == 1 else "gain"
-        told.append(f"What {some(unknown)} {gain} cannot be said on the rows there are.")
-    return told
+        lines.append(f"The gain of {list_names(unknown)} cannot be estimated from the available rows.")
+    return lines
 
 
-def _moves(names: Sequence[str], standings: Mapping[str, Standing], scale: Scale) -> str:
-    """Write from what to what the metric goes for the first few of these clients."""
-    shown = [(name, standings[name].alone.value, standings[name].coalition.value) for name in names[:_FEW]]
-    told = [f"{name} {scale.number(alone)} → {scale.number(coalition)}" for name, alone, coalition in shown]
-    return f" ({scale.name}: {', '.join(told)}{' …' if len(names) > _FEW else ''})"
+def _changes(names: Sequence[str], standings: Mapping[str, Standing], scores: MetricFormat) -> str:
+    """Write the metric alone and in the coalition for the first few of these clients."""
+    shown = [(name, standings[name].alone.value, standings[name].coalition.value) for name in names[:_MAX_CHANGES]]
+    changes = [f"{name} {scores.number(alone)} → {scores.number(coalition)}" for name, alone, coalition in shown]
+    return f" ({scores.title}: {', '.join(changes)}{' …' if len(names) > _MAX_CHANGES else ''})"
 
 
-def no_own_rows(name: str, weights: Mapping[str, float]) -> str:
-    """Say of a client whose own rows have no weight in its model what that means."""
-    told = f" The rows of {name} have no weight in its own model: with those of others alone, losses were least."
-    return "" if name in weights else told
+def own_rows_note(name: str, weights: Mapping[str, float]) -> str:
+    """Say that a client's own rows have no weight in its model; empty if they have some."""
+    if name in weights:
+        return ""
+    return f" The rows of {name} have no weight in its own model: its loss was lowest with the rows of others only."
 
 
-def _why_unknown(standing: Standing, scale: Scale) -> str:
-    """Say why a gain is unknown: there are no rows that can judge, or without those that could it would not join."""
+def _why_unknown(standing: Standing, scores: MetricFormat) -> str:
+    """Say why a gain is unknown: the metric needs other rows, or the client joins only with the held-out rows."""
     if not math.isnan(standing.alone.value):
-        return " (without the rows that would judge it, it would have stayed alone)"
-    return f" ({scale.name} needs {scale.of_metric.needs})" if scale.of_metric.needs else ""
+        return " (when the rows for evaluation are held out, it stays alone)"
+    return f" ({scores.title} needs {scores.metric.needs})" if scores.metric.needs else ""
 
 
 def _nobody_helps(names: Sequence[str], rule: str) -> str:
-    """Say that clients want nobody, which each rule finds in its own way."""
+    """Say that clients want nobody, in terms of the rule that found it."""
     model = "model" if len(names) == 1 else "models"
     if rule == "clip":
-        return f"nobody else has much weight in the {model} that would be best for {some(names)}"
-    return f"nobody was found who makes the {model} of {some(names)} reliably better"
+        return f"no other client has much weight in the best {model} for {list_names(names)}"
+    return f"no other client was found to make the {model} of {list_names(names)} reliably better"
 
 
-def _would_gain(name: str, unmet: Sequence[str], rule: str) -> str:
-    """Say whom a client wanted in vain, which each rule finds in its own way."""
-    does = f"who {'does' if len(unmet) == 1 else 'do'} without it"
+def not_wanted(client: str, others: Sequence[str]) -> str:
+    """Say that the clients that one client wanted do not want it.
+
+    >>> not_wanted("a", ["b"]), not_wanted("a", ["b", "c"])
+    ('but b does not want a', 'but they do not want a')
+    """
+    return f"but {others[0]} does not want {client}" if len(others) == 1 else f"but they do not want {client}"
+
+
+def _would_gain(client: str, unmet: Sequence[str], rule: str) -> str:
+    """Say whom a client wanted without being wanted, in terms of the rule that found it."""
     if rule == "clip":
         has = "has" if len(unmet) == 1 else "have"
-        return f"in the model that would be best for {name}, {some(unmet)} {has} weight, {does}"
-    return f"by its losses {name} would gain from {some(unmet)}, {does}"
+        return f"{list_names(unmet)} {has} weight in the best model for {client}, {not_wanted(client, unmet)}"
+    gains = f"{unmet[0]} gains" if len(unmet) == 1 else "they gain"
+    return f"{client} would gain from {list_names(unmet)}, but {gains} nothing from {client}"
 
 
 def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]], rule: str) -> list[str]:
-    """Say why clients stay alone: nobody helps them, or who would does without them."""
+    """Say why clients stay alone: nobody helps them, or those who would help do not want them."""
     unhelped = [name for name in alone if not unmet.get(name)]
-    told = []
-    if unhelped:
-        told.append(f"N{_nobody_helps(unhelped, rule)[1:]}.")
-    for name in [name for name in alone if unmet.get(name)][:_MANY]:
-        said = _would_gain(name, unmet[name], rule)
-        told.append(f"{said[:1].upper()}{said[1:]}.")
-    if (more := sum(bool(unmet.get(name)) for name in alone) - _MANY) > 0:
-        told.append(f"So it is with {count(more, 'more client')} who {'stays' if more == 1 else 'stay'} alone.")
-    return told
+    unwanted = [name for name in alone if unmet.get(name)]
+    lines = [f"{capitalise(_nobody_helps(unhelped, rule))}."] if unhelped else []
+    lines += [f"{_would_gain(name, unmet[name], rule)}." for name in unwanted[:_MAX_NAMES]]
+    if (more := len(unwanted) - _MAX_NAMES) > 0:
+        lines.append(f"The same holds for {count(more, 'more client')} that {'stays' if more == 1 else 'stay'} alone.")
+    return lines
 
 
 def how_sure(proof: Proof, sensitivity: Sensitivity) -> str:
-    """Say how sure the coalitions are."""
-    listed = count(len(proof.outer) + len(proof.inner), "inequality", "inequalities")
-    told = {
-        "proved": f"That {proof.said} is proved of these estimates, by {listed} listed below",
-        "refuted": f"The proof failed: {proof.said} (see below)",
-        "undecided": f"{proof.said[:1].upper()}{proof.said[1:]}",
+    """Say whether the coalitions are stable, and how much they depend on the sample of rows."""
+    inequalities = count(len(proof.outer) + len(proof.inner), "inequality", "inequalities")
+    better = "significantly better" if proof.forgives else "better"
+    verdict = {
+        "proved": f"Stable by these estimates: no group of members would do {better} by leaving "
+        f"(checked by {inequalities}, listed below).",
+        "refuted": f"Not stable: {proof.finding} (see the proof below).",
+        "undecided": f"Undecided: {proof.finding}.",
     }[proof.verdict]
     times = sensitivity.resamples
     if not times:
-        return f"{told}; how much it depends on these very rows was not tested."
-    same = f"the same coalitions came out of {round(sensitivity.same * times)} of {times} resamples of the rows"
-    shaky = ": they depend on these very rows, and more are needed" if sensitivity.same < _SHAKY else ""
-    return f"{told}; {same}{shaky}."
+        return f"{verdict} How much the coalitions depend on this sample of rows was not tested."
+    same = f"The same coalitions were found in {round(sensitivity.same * times)} of {times} resamples of the rows"
+    unstable = ": they depend on this sample, and more rows are needed" if sensitivity.same < _MIN_STABLE_SHARE else ""
+    return f"{verdict} {same}{unstable}."
 
 
-def _at_best(standing: Standing, scale: Scale) -> str:
-    """Say what a client would have with those whom it wanted first, as far as that is known."""
+def _at_best(standing: Standing, scores: MetricFormat) -> str:
+    """Say what a client would get with the collaborators it wanted first, if that is known."""
     change = standing.gain_at_best
     if math.isnan(standing.best.value) or math.isnan(change.value):
         return ""
-    alone, best = (scale.number(figure.value) for figure in (standing.alone, standing.best))
-    told = f" With those whom it wanted first, {scale.name} would be {best} instead of {alone}"
-    if not scale.beyond_chance(change):
-        return f"{told}, which may be chance."
-    return f"{told}." if scale.better(change) else f"{told}, which is worse."
+    alone, best = (scores.number(score.value) for score in (standing.alone, standing.best))
+    sentence = f" With the collaborators it wanted first, its {scores.title} would be {best} instead of {alone}"
+    if not scores.is_significant(change):
+        return f"{sentence}, which may be due to chance."
+    return f"{sentence}." if scores.is_better(change) else f"{sentence}, which is worse."
 
 
 def should_join(
@@ -227,48 +246,47 @@ def should_join(
     standing: Standing,
     partners: Sequence[str],
     unmet: Sequence[str],
-    scale: Scale,
+    scores: MetricFormat,
     rule: str,
-    home: Sequence[str] = (),
+    coalition: Sequence[str] = (),
 ) -> str:
-    """Answer a client's question, in a paragraph.
+    """Answer in a paragraph whether a client should join.
 
-    `partners` have weight in its model; `home` are the others of its coalition, who may have none.
+    `partners` have weight in its model; `coalition` are the other members of its coalition, who may have none.
     """
-    alone, metric = scale.number(standing.alone.value), scale.name
-    if not partners and home:
+    alone, metric = scores.number(standing.alone.value), scores.title
+    if not partners and coalition:
+        train = "trains" if len(coalition) == 1 else "train"
         return (
-            f"As it likes: {some(home)} {'trains' if len(home) == 1 else 'train'} with the rows of {name}; in its own "
-            f"model nobody else's have weight. Alone, its {metric} is {alone}."
+            f"Optional: {list_names(coalition)} {train} with the rows of {name}, but no other client's rows have "
+            f"weight in its own model. Alone, its {metric} is {alone}."
         )
+    if not partners and not unmet:
+        return f"No need: {_nobody_helps([name], rule)}. Alone, its {metric} is {alone}."
     if not partners:
-        if not unmet:
-            return f"No need: {_nobody_helps([name], rule)}. Alone, its {metric} is {alone}."
         return (
-            f"Not as things are: {_would_gain(name, unmet, rule)}.{_at_best(standing, scale)} "
-            f"{'It' if len(unmet) == 1 else 'They'} would have to be given a reason."
+            f"Not at present: {_would_gain(name, unmet, rule)}.{_at_best(standing, scores)} "
+            f"{unmet[0] if len(unmet) == 1 else 'They'} would need a reason to accept it."
         )
-    gain, by = standing.gain, "the weights that are best for it" if rule == "clip" else "its losses"
-    told = f"train with {some(partners)}"
+    gain, evidence = standing.gain, "its best weights" if rule == "clip" else "its cross-validated loss"
+    train = f"train with {list_names(partners)}"
     if math.isnan(gain.value):
-        unsaid = f"how much {name} gains cannot be said on the rows it has{_why_unknown(standing, scale)}"
-        said = f"By {by}, yes: {told}; {unsaid}."
-    elif scale.better(gain) and scale.beyond_chance(gain):
-        said = (
-            f"Yes: {told}. On rows that chose nothing, {metric} goes from {alone} to "
-            f"{scale.number(standing.coalition.value)}: {scale.change(gain)}."
+        reason = _why_unknown(standing, scores)
+        advice = f"Yes, by {evidence}: {train}. How much {name} gains cannot be estimated from its rows{reason}."
+    elif not scores.is_significant(gain):
+        begins, worse = ("Probably", "") if scores.is_better(gain) else ("Perhaps", " for the worse")
+        advice = (
+            f"{begins}: {train}, judging by {evidence}. On held-out rows, its {metric} changes{worse} by "
+            f"{scores.change(gain)}, which may be due to chance."
         )
-    elif scale.beyond_chance(gain):
-        said = (
-            f"Doubtful: by {by} {name} should {told}, but {metric} changes for the worse: "
-            f"{scale.change(gain)}. Decide which of the two counts."
+    elif scores.is_better(gain):
+        advice = (
+            f"Yes: {train}. On held-out rows, its {metric} goes from {alone} to "
+            f"{scores.number(standing.coalition.value)}: {scores.change(gain)}."
         )
     else:
-        begins, though = ("Probably", "") if scale.better(gain) else ("Perhaps", " for the worse")
-        said = (
-            f"{begins}: {told}, by {by}. On rows that chose nothing, {metric} changes{though} by "
-            f"{scale.change(gain)}, which may be chance."
+        advice = (
+            f"Doubtful: judging by {evidence}, {name} should {train}, but its {metric} on held-out rows gets worse: "
+            f"{scores.change(gain)}. Decide which of the two counts."
         )
-    if unmet:
-        said += f" It would have liked {some(unmet)} as well, who {'does' if len(unmet) == 1 else 'do'} without it."
-    return said
+    return f"{advice} It also wanted {list_names(unmet)}, {not_wanted(name, unmet)}." if unmet else advice

@@ -1,6 +1,5 @@
 """The log: a line for every question, before the answer leaves, that nobody rewrites."""
 
-import json
 import os
 import stat
 import subprocess
@@ -13,13 +12,13 @@ import pytest
 import torch
 from torch import nn
 
-from comity.client import Client, Given, Policy, Privacy, read_log
+from comity.client import AuditEntry, Client, Policy, Privacy, read_log
 from comity.client.examples import DatasetClient
 from comity.errors import FormatError, InputError, RefusedError
-from comity.questions import Describe, TellPrivacy, pack
-from small_client import ask_moments, rows
+from comity.questions import AskPrivacy, Describe, Split, pack
+from support.small_client import ask_moments, rows
 
-LINE = Given("moments", 20, 8, "2026-01-01T00:00:00.000+00:00", "a" * 64, "b" * 64, "", 1, 2.0)
+LINE = AuditEntry("moments", 20, 8, "2026-01-01T00:00:00.000+00:00", "a" * 64, "b" * 64, "", 1, 2.0)
 
 
 def test_every_question_has_a_line(tmp_path: Path) -> None:
@@ -29,14 +28,14 @@ def test_every_question_has_a_line(tmp_path: Path) -> None:
     described, question = client.answer(Describe("y")), ask_moments()
     given = client.answer(question)
     with pytest.raises(RefusedError):
-        client.answer(TellPrivacy())
+        client.answer(AskPrivacy())
     with pytest.raises(RefusedError):
         client.answer("give me your rows")
     with pytest.raises(InputError):
-        client.answer(replace(question, split=json.dumps({"judges": 99})))
+        client.answer(replace(question, split=Split(judges=99)))
     lines = read_log(file)
     assert list(lines) == client.log
-    assert [line.question for line in lines] == ["describe", "moments", "tell-privacy", "str", "moments"]
+    assert [line.question for line in lines] == ["describe", "moments", "privacy", "str", "moments"]
     assert [line.given for line in lines] == [pack(described).digest, pack(given).digest, "", "", ""]
     assert [line.size for line in lines] == [pack(described).size, pack(given).size, 0, 0, 0]
     assert lines[1].asked == pack(question).digest
@@ -56,7 +55,7 @@ def test_digests_tell_answers_apart() -> None:
     assert pack(client.answer(ask_moments())).digest == pack(plain.answer(ask_moments())).digest
 
 
-def test_a_client_with_examples_has_the_same_desk(tmp_path: Path) -> None:
+def test_a_client_with_examples_has_the_same_gate(tmp_path: Path) -> None:
     examples = (torch.ones(20, 2), torch.zeros(20))
     client = DatasetClient("d", examples, nn.Linear(2, 1), "squared", log_file=tmp_path / "log")
     client.answer(Describe("target"))
@@ -85,7 +84,7 @@ def test_the_line_is_there_before_the_answer_leaves(tmp_path: Path) -> None:
     """A process that is killed as soon as it has its answer has left its line."""
     script = (
         "import os, sys\nfrom comity.client import Client\nfrom comity.questions import Describe\n"
-        "from small_client import rows\n"
+        "from support.small_client import rows\n"
         "Client('a', rows(), log_file=sys.argv[1]).answer(Describe('y'))\nos._exit(0)"
     )
     beside = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
@@ -116,7 +115,7 @@ def test_a_full_disk_refuses_the_answer() -> None:
 
 
 def test_lines_survive() -> None:
-    assert Given.from_json(LINE.to_json()) == LINE
+    assert AuditEntry.from_json(LINE.to_json()) == LINE
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_lines_survive() -> None:
         (LINE.to_json().replace("2.0", "Infinity"), "noise is inf"),
         (replace(LINE, asked="").to_json(), "asked is ''; it must be a SHA-256"),
         (replace(LINE, given="B" * 64).to_json(), "it must be a SHA-256"),
-        (replace(LINE, given="").to_json(), "refused is ''; it must be told where nothing was given"),
+        (replace(LINE, given="").to_json(), "refused is ''; it must be a reason if nothing was given"),
         (replace(LINE, refused="no").to_json(), "refused is 'no'"),
         (replace(LINE, when="yesterday").to_json(), "when is 'yesterday'; it must be a time with its zone"),
         (replace(LINE, when="2026-01-01T00:00:00").to_json(), "it must be a time with its zone"),
@@ -153,9 +152,7 @@ def test_a_changed_line_is_named(line: str, message: str, tmp_path: Path) -> Non
 def test_a_line_cut_off_and_a_file_that_is_no_log(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text(LINE.to_json()[:40])
-    with pytest.raises(
-        FormatError, match="line 1: it was cut off while it was written, and what it tells of never left"
-    ):
+    with pytest.raises(FormatError, match="line 1: it was cut off while it was written, and its answer never left"):
         read_log(file)
     file.write_bytes(b"\xff\xfe\n")
     with pytest.raises(FormatError, match="line 1: this is not UTF-8"):

@@ -6,11 +6,8 @@ import pytest
 from comity.client import Client, Policy, Privacy
 from comity.client.policy import target_of
 from comity.errors import InputError, RefusedError
-from comity.neural.recipe import Recipe
-from comity.questions import Describe, Gradients, Moments, TellPrivacy
-from small_client import ask_moments, rows, schema
-
-NOWHERE = np.empty((0, 2))
+from comity.questions import AskPrivacy, Describe, Gradients, Recipe
+from support.small_client import ask_moments, rows, schema
 
 
 @pytest.mark.parametrize(
@@ -18,8 +15,11 @@ NOWHERE = np.empty((0, 2))
     [
         ({"questions": ("describe", "momints")}, "no question 'momints'; did you mean 'moments'"),
         ({"questions": ["rows please"]}, "no question 'rows please'; there are describe, moments"),
-        ({"questions": "describe"}, "questions is 'describe'; it must be a list of kinds"),
-        ({"questions": [1]}, "must be a list of kinds"),
+        (
+            {"questions": "describe"},
+            "questions is 'describe'; it must be a list of names of questions: describe, moments",
+        ),
+        ({"questions": [1]}, "must be a list of names of questions"),
         ({"least_rows": 0}, "least_rows is 0; it must be a whole number, 1 or more"),
         ({"least_rows": True}, "least_rows is True"),
         ({"least_rows": None}, "least_rows is None"),
@@ -57,19 +57,17 @@ def test_a_client_with_a_target_refuses_others() -> None:
         with pytest.raises(RefusedError, match="about the target 'y' and not about 'z'"):
             client.answer(question)
     nothing = np.empty((0, 0))
-    other = Recipe(schema=schema("z"), loss="squared").to_json()
+    other = Recipe(schema=schema("z"), loss="squared")
     with pytest.raises(RefusedError, match="not about 'z'"):
         client.answer(Gradients(other, nothing, np.empty(0), np.empty(0), 0, 0.1))
-    with pytest.raises(InputError, match="does not say what its target is"):
-        client.answer(Moments("{}", "{}", NOWHERE))
-    assert target_of(Gradients(Recipe().to_json(), nothing, np.empty(0), np.empty(0), 0, 0.1)) is None
+    assert target_of(Gradients(Recipe(), nothing, np.empty(0), np.empty(0), 0, 0.1)) is None
 
 
 def test_only_what_noise_covers_is_given_if_that_is_wanted() -> None:
     private = Privacy(clip=1.0, noise=1.0)
     client = Client("a", rows(), Policy(only_private=True), privacy=private)
     client.answer(ask_moments())
-    client.answer(TellPrivacy())
+    client.answer(AskPrivacy())
     with pytest.raises(
         RefusedError, match="'describe': its answer would leave without noise, and its policy allows only"
     ):
@@ -80,9 +78,9 @@ def test_only_what_noise_covers_is_given_if_that_is_wanted() -> None:
 
 
 def test_how_a_client_answers_is_told_whatever_the_number_of_rows() -> None:
-    told = Client("a", rows(3), Policy(share_utilities=True)).answer(TellPrivacy())
+    told = Client("a", rows(3), Policy(share_utilities=True)).answer(AskPrivacy())
     assert told.shares_utilities
     assert Client("a", rows()).answer(Describe("y")).shares_utilities is False
     assert Client("a", rows(), Policy(share_utilities=True)).answer(Describe("y")).shares_utilities is True
-    with pytest.raises(RefusedError, match="does not answer the question 'tell-privacy'"):
-        Client("a", rows(), Policy(questions=("describe",))).answer(TellPrivacy())
+    with pytest.raises(RefusedError, match="does not answer the question 'privacy'"):
+        Client("a", rows(), Policy(questions=("describe",))).answer(AskPrivacy())

@@ -1,6 +1,5 @@
 """What noise is worth, what it covers, and what a client knows of what it spent."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +14,13 @@ from scipy.special import log_ndtr, ndtr
 from torch import nn
 
 from comity.client import Client, Policy, Privacy
-from comity.client.accounting import Budget, epsilon_of
+from comity.client.accountant import Budget, epsilon_of
 from comity.client.examples import DatasetClient
 from comity.client.privacy import COVERED, NOT_COVERED
 from comity.errors import InputError, RefusedError
-from comity.neural.hypernetworks import Hypernetwork
-from comity.neural.recipe import Recipe
-from comity.questions import QUESTIONS, Describe, Gradients, LocalSteps, TellPrivacy
-from small_client import ask_moments, rows
+from comity.families.network.hypernetworks import Hypernetwork
+from comity.questions import QUESTIONS, AskPrivacy, Describe, Gradients, LocalSteps, Recipe, Split, to_plain
+from support.small_client import ask_moments, rows
 
 QUIET = Privacy(clip=1.0, noise=2.0, delta=1e-5)
 
@@ -66,16 +64,16 @@ def test_a_budget_allows_what_is_within_it(limit: float, share: float) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"noise": 1.0}, "there is noise and no clip"),
-        ({"clip": 0.0}, "clip is 0.0; it must be more than 0"),
+        ({"noise": 1.0}, "there is noise and no clip; .*: clip=…"),
+        ({"clip": 0.0}, "clip is 0.0; it must be a number, more than 0"),
         ({"clip": "1"}, "clip is '1'; it must be a number"),
         ({"clip": float("inf")}, "clip is inf; it must be a number"),
-        ({"clip": 1.0, "noise": -1}, "noise is -1; it must be 0 or more"),
+        ({"clip": 1.0, "noise": -1}, "noise is -1; it must be a number, 0 or more"),
         ({"clip": 1.0, "noise": True}, "noise is True"),
         ({"clip": 1.0, "noise": None}, "noise is None"),
-        ({"delta": 0}, "delta is 0; it must be more than 0"),
-        ({"delta": 0.7}, "delta is 0.7; it must be small"),
-        ({"clip": 1.0, "noise": 1.0, "epsilon": 0}, "epsilon is 0; it must be more than 0"),
+        ({"delta": 0}, "delta is 0; it must be a small probability, more than 0 and less than 0.5"),
+        ({"delta": 0.7}, "delta is 0.7; it must be a small probability"),
+        ({"clip": 1.0, "noise": 1.0, "epsilon": 0}, "epsilon is 0; it must be a number, more than 0"),
         ({"clip": 1.0, "epsilon": 3}, "epsilon is limited to 3 and there is no noise"),
     ],
 )
@@ -85,12 +83,12 @@ def test_what_makes_no_sense_is_said(given: dict, message: str) -> None:
 
 
 def test_every_question_is_covered_or_said_not_to_be() -> None:
-    assert {*COVERED, *NOT_COVERED, "tell-privacy"} == set(QUESTIONS)
+    assert {*COVERED, *NOT_COVERED, "privacy"} == set(QUESTIONS)
     assert not set(COVERED) & set(NOT_COVERED)
     assert QUIET.covered == COVERED
     assert QUIET.not_covered == NOT_COVERED
     assert Privacy(clip=1.0).covered == (), "clipping alone hides nothing"
-    assert set(Privacy().not_covered) == set(QUESTIONS) - {"tell-privacy"}
+    assert set(Privacy().not_covered) == set(QUESTIONS) - {"privacy"}
 
 
 def test_a_restarted_client_knows_what_it_spent(tmp_path: Path) -> None:
@@ -108,7 +106,7 @@ def test_a_restarted_client_knows_what_it_spent(tmp_path: Path) -> None:
     assert client().answer(Describe("y")).rows == 20, "what is not covered costs nothing"
     with_more_noise = client(noise=4.0)
     with_more_noise.answer(ask_moments())
-    stated = json.loads(with_more_noise.answer(TellPrivacy()).stated)
+    stated = to_plain(with_more_noise.answer(AskPrivacy()).statement)
     assert stated["epsilon"] == pytest.approx(analytic(2 + 1 / 16, 1e-5), rel=0.01)
     assert stated["by_kind"] == {"moments": {"answers": 3, "releases": 3, "epsilon": stated["epsilon"]}}
     assert stated["without_noise"] == {"describe": 1}
@@ -120,7 +118,7 @@ def test_an_answer_that_is_refused_costs_nothing(tmp_path: Path) -> None:
     small = Client("a", rows(), Policy(largest_answer=10), privacy=QUIET, log_file=tmp_path / "log")
     with pytest.raises(RefusedError):
         small.answer(ask_moments())
-    stated = json.loads(Client("a", rows(), privacy=QUIET, log_file=tmp_path / "log").answer(TellPrivacy()).stated)
+    stated = to_plain(Client("a", rows(), privacy=QUIET, log_file=tmp_path / "log").answer(AskPrivacy()).statement)
     assert (stated["epsilon"], stated["by_kind"]) == (0.0, {})
 
 
@@ -128,7 +126,7 @@ def test_answers_of_before_there_was_noise_are_not_hidden(tmp_path: Path) -> Non
     Client("a", rows(), log_file=tmp_path / "log").answer(ask_moments())
     client = Client("a", rows(), privacy=QUIET, log_file=tmp_path / "log")
     client.answer(ask_moments())
-    stated = json.loads(client.answer(TellPrivacy()).stated)
+    stated = to_plain(client.answer(AskPrivacy()).statement)
     assert stated["without_noise"] == {"moments": 1}
     assert stated["epsilon"] == pytest.approx(analytic(0.25, 1e-5), rel=0.01)
 
@@ -152,7 +150,7 @@ def test_a_client_says_that_it_is_private_if_it_may_say_how() -> None:
 def test_what_comes_from_whoever_asks_is_checked() -> None:
     client = Client("a", rows(), privacy=QUIET)
     question = ask_moments()
-    for split in ('{"folds": 2.5}', '{"repeats": 0}', '{"judges": -1}', '{"resamples": true}'):
+    for split in (Split(folds=2.5), Split(repeats=0), Split(judges=-1), Split(resamples=True)):
         with pytest.raises(InputError, match=r"of a split is .*; it must be a whole number"):
             client.answer(type(question)(question.schema, split, question.points))
     assert all(line.refused for line in client.log)
@@ -160,7 +158,7 @@ def test_what_comes_from_whoever_asks_is_checked() -> None:
 
 def by_network(module: nn.Module, inputs: torch.Tensor, **recipe: object) -> tuple[DatasetClient, Gradients]:
     client = DatasetClient("d", (inputs, torch.zeros(len(inputs))), module, "squared", privacy=QUIET)
-    told = Recipe(loss="squared", **recipe).to_json()
+    told = Recipe(loss="squared", **recipe)
     size = sum(each.numel() for name, each in module.named_parameters() if not name.startswith("2"))
     return client, Gradients(told, np.zeros((1, size), np.float32), np.zeros(1), np.ones(1), 0, 0.1)
 
@@ -210,9 +208,9 @@ def test_every_local_step_is_paid_for() -> None:
     client, question = by_network(nn.Linear(3, 1), torch.randn(40, 3))
     network = Hypernetwork(2, 4, width=2, depth=1)
     begin, rays = np.zeros((1, network.parameters), np.float32), np.full((5, 2, 2), 0.5)
-    client.answer(LocalSteps(question.recipe, network.to_json(), begin, rays, 0, 0, 0.1))
+    client.answer(LocalSteps(question.recipe, network, begin, rays, 0, 0, 0.1))
     assert client.log[0].releases == 5
-    stated = json.loads(client.answer(TellPrivacy()).stated)
+    stated = to_plain(client.answer(AskPrivacy()).statement)
     assert stated["epsilon"] == pytest.approx(analytic(5 / 4, 1e-5), rel=0.01)
 
 
@@ -231,7 +229,7 @@ def test_without_the_accountant_there_is_no_noise() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "dp_accounting is needed to tell what noise is worth; install comity's extra 'privacy' "
+        "dp_accounting is needed to compute the privacy spent by noisy answers; install comity's extra 'privacy' "
     )
 
 

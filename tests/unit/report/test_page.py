@@ -7,13 +7,22 @@ from html.parser import HTMLParser
 
 import pytest
 
+from comity.core.estimates import Confidence
 from comity.errors import InputError
-from comity.figures import Confidence
-from comity.own import Own
-from comity.report import Story, open_run, render, render_own, runs, story_of, story_of_document, story_of_own
-from comity.schema import Target
+from comity.questions.schema import Target
+from comity.report import (
+    Story,
+    describe_client_result,
+    describe_equilibrium,
+    describe_result,
+    open_run,
+    render,
+    render_client_page,
+    run_report,
+)
+from comity.result.client_result import ClientResult
 from comity.study import Study
-from reports import HOSTILE, game_document, graph_document, result_of
+from support.reports import HOSTILE, game_document, graph_document, result_of
 
 HARMLESS = ("client 0", "client 1", "client 2", "client 3")
 
@@ -43,10 +52,10 @@ def kinds(page: str) -> set[tuple[str, ...]]:
 def pages(names: tuple[str, ...], target: str = "effect", column: str = "dose") -> dict[str, str]:
     result = result_of(names, target, column)
     return {
-        "result": render(story_of(result)),
-        "own": render_own(story_of_own(Own.of(result, names[0], shown=names))),
-        "game": render(story_of_document(game_document(names, 3))),
-        "graph": render(story_of_document(graph_document({name: [names[0]] for name in names}))),
+        "result": render(describe_result(result)),
+        "own": render_client_page(describe_client_result(ClientResult.of(result, names[0], shown=names))),
+        "game": render(describe_equilibrium(game_document(names, 3))),
+        "graph": render(describe_equilibrium(graph_document({name: [names[0]] for name in names}))),
     }
 
 
@@ -73,8 +82,10 @@ def test_every_other_field_is_text() -> None:
             }
         },
     )
-    whole = render(story_of(changed, written="<u>saved</u>"))
-    own = render_own(story_of_own(Own.of(changed, HARMLESS[0]), saved="<u>saved</u>", job="<u>job</u>"))
+    whole = render(describe_result(changed, written="<u>saved</u>"))
+    own = render_client_page(
+        describe_client_result(ClientResult.of(changed, HARMLESS[0]), saved="<u>saved</u>", job="<u>job</u>")
+    )
     for page, fields in (
         (whole, ("target", "yes", "no", "client", "excluded", "kept", "warning", "left out", "saved", "loss")),
         (whole, ("version", "giver", "taker", "private", "noisy", "plain")),
@@ -107,14 +118,14 @@ def test_nothing_is_asked_of_the_network(kind: str) -> None:
 
 def test_ten_clients_are_half_a_megabyte_at_most_and_the_same_again() -> None:
     result = result_of(tuple(f"hospital {number}" for number in range(10)))
-    page = render(story_of(result))
+    page = render(describe_result(result))
     assert len(page.encode()) < 500_000
-    assert render(story_of(result)) == page
+    assert render(describe_result(result)) == page
 
 
 def test_every_client_and_every_figure_is_in_the_text() -> None:
     result = result_of(HARMLESS)
-    story = story_of(result)
+    story = describe_result(result)
     text = " ".join(Structure(render(story)).texts)
     for member in story.members:
         assert member.advice in text
@@ -125,31 +136,31 @@ def test_every_client_and_every_figure_is_in_the_text() -> None:
 
 
 def test_many_clients_are_shown_as_a_matrix_first() -> None:
-    many = render(story_of_document(game_document([f"c{number}" for number in range(70)], 5)))
-    few = render(story_of_document(game_document([f"c{number}" for number in range(7)], 5)))
+    many = render(describe_equilibrium(game_document([f"c{number}" for number in range(70)], 5)))
+    few = render(describe_equilibrium(game_document([f"c{number}" for number in range(7)], 5)))
     assert 'id="as-matrix" aria-pressed="true"' in many
     assert 'id="as-graph" aria-pressed="true"' in few
 
 
 def test_wishes_that_stay_unmet_are_dashed_without_a_script_too() -> None:
-    page = render(story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]})))
+    page = render(describe_equilibrium(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]})))
     assert len(re.findall('class="edge lost"', page)) == 1
     assert len(re.findall('class="edge"', page)) == 2
 
 
 def test_arrows_that_nobody_could_tell_apart_are_a_matrix_only() -> None:
     names = [f"c{number}" for number in range(75)]
-    page = render(story_of_document(graph_document(dict.fromkeys(names, names))))
+    page = render(describe_equilibrium(graph_document(dict.fromkeys(names, names))))
     assert 'id="picture"' not in page
-    assert "Nobody could tell 5,550 arrows apart" in page
+    assert "5,550 arrows are too many to tell apart" in page
     assert page.count('class="edge cell"') == 5550
 
 
 def test_of_more_than_a_page_can_show_there_is_none(tmp_path, monkeypatch) -> None:
     (tmp_path / "equilibrium.json").write_text(json.dumps(graph_document({name: ["a", "b", "c"] for name in "abc"})))
-    monkeypatch.setattr(runs, "MOST_ARROWS", 6)
+    monkeypatch.setattr(run_report, "MAX_EDGES", 6)
     assert isinstance(open_run(tmp_path), Story)
-    monkeypatch.setattr(runs, "MOST_ARROWS", 5)
+    monkeypatch.setattr(run_report, "MAX_EDGES", 5)
     with pytest.raises(InputError, match="3 clients with 6 wishes, and a report can show 2,000 with 5"):
         open_run(tmp_path)
 
@@ -157,5 +168,5 @@ def test_of_more_than_a_page_can_show_there_is_none(tmp_path, monkeypatch) -> No
 def test_the_heading_of_a_proof_says_whether_errors_are_forgiven() -> None:
     result = result_of(tuple(f"hospital {number}" for number in range(10)))
     assert max(result.certificate.forgiven.values()) > 0
-    assert "Nobody gains elsewhere beyond its error" in render(story_of(result))
-    assert "Nobody has anything to gain elsewhere" in render(story_of_document(game_document(HARMLESS, 3)))
+    assert "Nobody gains elsewhere beyond its error" in render(describe_result(result))
+    assert "Nobody has anything to gain elsewhere" in render(describe_equilibrium(game_document(HARMLESS, 3)))

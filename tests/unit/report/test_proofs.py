@@ -6,12 +6,12 @@ import random
 import re
 
 import comity
-from comity.report.proofs import proof_of
-from strategies import random_game
+from comity.report.proofs import describe_proof
+from support.strategies import random_game
 
 
 def told_of(game: comity.Game, coalitions: list[list[str]]):
-    return proof_of(comity.certify(coalitions, game).to_dict(), coalitions, losses=False)
+    return describe_proof(comity.certify(coalitions, game).to_dict(), coalitions, losses=False)
 
 
 def test_nobody_is_said_to_gain_nothing_from_its_own_coalition() -> None:
@@ -23,7 +23,7 @@ def test_nobody_is_said_to_gain_nothing_from_its_own_coalition() -> None:
         proof = told_of(game, coalitions)
         assert len(proof.outer) == len(game.clients)
         for claim in proof.outer:
-            if match := re.match(r"(.*?) gains nothing more from (.*), who (?:was|were) still there", claim.text):
+            if match := re.match(r"(.*?) gains nothing more from (.*), who still remains?:", claim.text):
                 told += 1
                 assert not set(re.split(", | and ", match[2])) & set(found.coalition_of(match[1]))
     assert told
@@ -44,4 +44,4 @@ def test_a_refutation_says_what_it_is() -> None:
     bound = told_of(game, [["a", "b", "c"]])
     assert bound.sentence == "Refuted: some clients could leave without loss."
     assert any(note.startswith("c can leave") for note in bound.notes), "a name stays as it is"
-    assert told_of(game, [["a", "b"], ["c"]]).said == "nobody gains by leaving"
+    assert told_of(game, [["a", "b"], ["c"]]).finding == "nobody gains by leaving"

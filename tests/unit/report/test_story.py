@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 
 import comity
-from comity.cli.equilibrium import document_of
-from comity.narration import tell_peels
-from comity.own import Own
-from comity.report import story_of, story_of_document, story_of_own
-from comity.report.story import steps_of
+from comity.cli.equilibrium import build_document
+from comity.report import describe_client_result, describe_equilibrium, describe_result
+from comity.report.narrative import describe_peels
+from comity.report.story import build_steps
+from comity.result.client_result import ClientResult
 from comity.study import Study
-from reports import game_document, graph_document, result_of
-from strategies import graphs
+from support.reports import game_document, graph_document, result_of
+from support.strategies import graphs
 
 NAMES = ("North", "South", "East", "West", "Centre", "Coast")
 
@@ -25,7 +25,7 @@ NAMES = ("North", "South", "East", "West", "Centre", "Coast")
 def test_steps_are_the_peels(graph: comity.BenefitGraph) -> None:
     found = comity.find_equilibrium(graph)
     told = found.to_dict()
-    steps = steps_of(told, tell_peels(told))
+    steps = build_steps(told, describe_peels(told))
     for step, peel in zip(steps, found.peels, strict=True):
         assert step.remaining == peel.remaining
         assert set(step.edges) == set(peel.graph.edges())
@@ -35,7 +35,7 @@ def test_steps_are_the_peels(graph: comity.BenefitGraph) -> None:
 
 def test_of_a_result_every_client_is_told_with_its_figures() -> None:
     result = result_of(NAMES)
-    story = story_of(result)
+    story = describe_result(result)
     assert story.names == result.clients
     assert {frozenset(members) for members in story.coalitions} == set(result.coalitions)
     for member in story.members:
@@ -54,7 +54,7 @@ def test_of_a_result_every_client_is_told_with_its_figures() -> None:
 def test_what_a_report_advises_can_be_done() -> None:
     result = result_of(NAMES[:3])
     linear, perceptron, module = (
-        story_of(replace(result, study=Study("effect", model=model))) for model in ("linear", "mlp", "module")
+        describe_result(replace(result, study=Study("effect", model=model))) for model in ("linear", "mlp", "module")
     )
     assert linear.title == perceptron.title == "Who should train with whom, to predict effect"
     assert module.title == "Who should train with whom", "a module does not say what it predicts"
@@ -66,35 +66,35 @@ def test_what_a_report_advises_can_be_done() -> None:
 
 def test_the_answer_names_everybody_and_says_how_sure_it_is() -> None:
     result = result_of(NAMES)
-    answer = " ".join(story_of(result).answer)
+    answer = " ".join(describe_result(result).answer)
     assert all(name in answer for name in NAMES)
-    assert result.certificate.verdict.value in answer
+    assert {"proved": "Stable", "refuted": "Not stable", "undecided": "Undecided"}[result.certificate.verdict] in answer
     assert "was not tested" in answer
     sure = result_of(NAMES[:3], resamples=4)
-    assert "of 4 resamples" in " ".join(story_of(sure).answer)
+    assert "of 4 resamples" in " ".join(describe_result(sure).answer)
 
 
 def test_of_a_game_and_of_a_graph() -> None:
-    game = story_of_document(game_document(NAMES, 3))
+    game = describe_equilibrium(game_document(NAMES, 3))
     assert [dot.model for dot in game.members[0].dots] == ["alone", "in the coalition", "at best"]
     assert game.proof is not None
     assert game.proof.verdict == "proved"
     assert game.contributions
-    graph = story_of_document(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))
+    graph = describe_equilibrium(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))
     assert graph.proof is None
     assert not graph.contributions
-    assert graph.members[2].unmet == ("c wanted a, who does without it",)
+    assert graph.members[2].unmet == ("c wanted a, but a did not want c",)
     assert graph.unmet == (("a", "c"),)
 
 
 @pytest.mark.parametrize("broken", [{}, {"clients": ["a"]}, {"kind": "graph", "clients": 3}, [], None, "text"])
 def test_what_is_no_equilibrium_is_refused(broken) -> None:
-    with pytest.raises(comity.FormatError, match="does not go together"):
-        story_of_document(broken)
+    with pytest.raises(comity.FormatError, match="its contents are inconsistent"):
+        describe_equilibrium(broken)
 
 
 def test_the_command_repeats_the_study() -> None:
-    story = story_of(result_of(NAMES))
+    story = describe_result(result_of(NAMES))
     command = dict(story.done)["To repeat it"]
     assert command == "comity solve TABLE --target effect --folds 2 --repeats 1 --judges 2"
 
@@ -104,27 +104,27 @@ def test_ties_of_a_game_are_told_where_they_were_met() -> None:
     others = [(name, members, 1 + (len(members) > 1)) for name in "bc" for members in ([name], ["a", name])]
     game = comity.Game([*both, *others])
     found = comity.find_equilibrium(game)
-    story = story_of_document(document_of(found, game, comity.certify(found, game)))
+    story = describe_equilibrium(build_document(found, game, comity.certify(found, game)))
     assert story.steps[0].lines[-1] == "A tie: a does equally well with {a and b} or {a and c}."
 
 
 def test_of_networks_the_training_is_told() -> None:
     training = {"loss": "squared", "personal": None, "steps": 9, "rays": {"alpha": 0.5, "sparse": 0.0}}
     result = replace(result_of(NAMES[:3]), training=training)
-    assert dict(story_of(result).done)["Training"] == "loss squared, steps 9, rays (alpha 0.5, sparse 0.0)"
-    assert "Training" not in dict(story_of(result_of(NAMES[:3])).done)
+    assert dict(describe_result(result).done)["Training"] == "loss squared, steps 9, rays (alpha 0.5, sparse 0.0)"
+    assert "Training" not in dict(describe_result(result_of(NAMES[:3])).done)
 
 
 def test_the_version_is_that_which_made_the_result(tmp_path: Path) -> None:
     replace(result_of(NAMES[:3]), version="0.0.7").save(tmp_path / "run")
     again = comity.verify(tmp_path / "run")
-    assert dict(story_of(again).done)["Version"] == "comity 0.0.7"
-    Own.of(again, "North").save(tmp_path / "own")
-    assert dict(story_of_own(Own.load(tmp_path / "own")).done)["Version"] == "comity 0.0.7"
+    assert dict(describe_result(again).done)["Version"] == "comity 0.0.7"
+    ClientResult.of(again, "North").save(tmp_path / "own")
+    assert dict(describe_client_result(ClientResult.load(tmp_path / "own")).done)["Version"] == "comity 0.0.7"
 
 
 def test_a_metric_is_spelled_out() -> None:
-    assert story_of(result_of(NAMES[:3])).axis == (
-        "RMSE (root of the mean squared error, in the unit of the target) of each client's model, on rows that neither "
-        "trained it nor chose anything"
+    assert describe_result(result_of(NAMES[:3])).axis == (
+        "RMSE (root of the mean squared error, in the unit of the target) of each client's model, on rows used "
+        "neither to train it nor to choose collaborators or settings"
     )

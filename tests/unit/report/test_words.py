@@ -1,26 +1,26 @@
-"""Sentences say what figures do: a gain beyond chance, one that may be chance, a loss, nothing."""
+"""Sentences follow the estimates: a significant gain, one that may be chance, a loss, an unknown gain."""
 
 import math
 
 import pytest
 
-from comity.figures import Figure, Standing
-from comity.report.words import Scale, should_join, who_gains, who_trains, why_alone
+from comity.core.estimates import Estimate, Standing
+from comity.report.words import MetricFormat, should_join, who_gains, who_trains, why_alone
 
-NOTHING = Figure(math.nan, math.nan)
+NOTHING = Estimate(math.nan, math.nan)
 
 
 def standing(alone: float, coalition: float, error: float, best: float | None = None) -> Standing:
-    gain = Figure(coalition - alone, error)
+    gain = Estimate(coalition - alone, error)
     last = coalition if best is None else best
     return Standing(
         rows=100,
-        alone=Figure(alone, 0.02),
-        coalition=Figure(coalition, 0.02),
-        best=Figure(last, 0.02),
+        alone=Estimate(alone, 0.02),
+        coalition=Estimate(coalition, 0.02),
+        best=Estimate(last, 0.02),
         together=NOTHING,
         gain=gain,
-        gain_at_best=Figure(last - alone, error),
+        gain_at_best=Estimate(last - alone, error),
         gain_together=NOTHING,
     )
 
@@ -29,70 +29,72 @@ def standing(alone: float, coalition: float, error: float, best: float | None = 
     ("metric", "coalition", "error", "begins"),
     [
         ("auc", 0.8, 0.01, "Yes: train with B."),
-        ("auc", 0.8, 0.2, "Probably: train with B, by its losses."),
-        ("auc", 0.69, 0.2, "Perhaps: train with B, by its losses."),
+        ("auc", 0.8, 0.2, "Probably: train with B, judging by its cross-validated loss."),
+        ("auc", 0.69, 0.2, "Perhaps: train with B, judging by its cross-validated loss."),
         ("auc", 0.6, 0.01, "Doubtful:"),
         ("rmse", 0.6, 0.01, "Yes: train with B."),
         ("rmse", 0.8, 0.01, "Doubtful:"),
-        ("rmse", math.nan, math.nan, "By its losses, yes: train with B;"),
+        ("rmse", math.nan, math.nan, "Yes, by its cross-validated loss: train with B."),
     ],
 )
 def test_advice_follows_the_figures(metric: str, coalition: float, error: float, begins: str) -> None:
     told = standing(0.7, coalition, error)
-    assert should_join("A", told, ["B"], [], Scale(metric, 2), "smallest").startswith(begins)
+    assert should_join("A", told, ["B"], [], MetricFormat(metric, 2), "smallest").startswith(begins)
 
 
 def test_advice_to_those_who_stay_alone() -> None:
-    told, scale = standing(0.7, 0.7, 0.01, best=0.9), Scale("auc", 2)
+    told, scale = standing(0.7, 0.7, 0.01, best=0.9), MetricFormat("auc", 2)
     assert should_join("A", told, [], [], scale, "smallest").startswith(
-        "No need: nobody was found who makes the model of A reliably better"
+        "No need: no other client was found to make the model of A reliably better"
     )
     wished = should_join("A", told, [], ["B", "C"], scale, "smallest")
-    assert wished.startswith("Not as things are: by its losses A would gain from B and C, who do without it")
+    assert wished.startswith("Not at present: A would gain from B and C, but they gain nothing from A.")
     assert "AUC would be 0.90 instead of 0.70." in wished
     worse = should_join("A", standing(0.7, 0.7, 0.01, best=0.6), [], ["B"], scale, "smallest")
     assert "AUC would be 0.60 instead of 0.70, which is worse." in worse
     chance = should_join("A", standing(0.7, 0.7, 0.2, best=0.8), [], ["B"], scale, "smallest")
-    assert "AUC would be 0.80 instead of 0.70, which may be chance." in chance
+    assert "AUC would be 0.80 instead of 0.70, which may be due to chance." in chance
 
 
 def test_the_rule_of_clipped_weights_is_told_as_what_it_is() -> None:
-    told, scale = standing(0.7, 0.7, 0.01), Scale("auc", 2)
-    alone = "nobody else has much weight in the model that would be best for A"
+    told, scale = standing(0.7, 0.7, 0.01), MetricFormat("auc", 2)
+    alone = "no other client has much weight in the best model for A"
     assert should_join("A", told, [], [], scale, "clip") == f"No need: {alone}. Alone, its AUC is 0.70."
     assert why_alone(["A"], {}, "clip") == [f"N{alone[1:]}."]
 
 
 def test_what_cannot_be_said_is_said_with_what_it_needs() -> None:
     judged, not_judged = standing(0.7, math.nan, math.nan), standing(math.nan, math.nan, math.nan)
-    scale = Scale("auc", 2)
-    assert who_gains({"A": judged}, ["A"], scale) == ["What A gains cannot be said on the rows there are."]
+    scale = MetricFormat("auc", 2)
+    assert who_gains({"A": judged}, ["A"], scale) == ["The gain of A cannot be estimated from the available rows."]
     assert should_join("A", not_judged, ["B"], [], scale, "smallest").endswith(
         "(AUC needs rows of more than one class)."
     )
     assert should_join("A", judged, ["B"], [], scale, "smallest").endswith(
-        "(without the rows that would judge it, it would have stayed alone)."
+        "(when the rows for evaluation are held out, it stays alone)."
     )
 
 
 def test_an_interval_of_no_width_says_nothing() -> None:
     told = {"A": standing(0.7, 0.6, 0.0)}
-    assert who_gains(told, ["A"], Scale("auc", 2)) == [
-        "For A, the change on rows that judge may be chance (AUC: A 0.70 → 0.60)."
+    assert who_gains(told, ["A"], MetricFormat("auc", 2)) == [
+        "For A, the change on held-out rows may be due to chance (AUC: A 0.70 → 0.60)."
     ]
 
 
 def test_who_is_in_a_coalition_without_using_it_is_not_called_alone() -> None:
-    told = should_join("A", standing(0.7, 0.7, 0.01), [], [], Scale("auc", 2), "clip", ["B"])
-    assert told.startswith("As it likes: B trains with the rows of A; in its own model nobody else's have weight.")
+    told = should_join("A", standing(0.7, 0.7, 0.01), [], [], MetricFormat("auc", 2), "clip", ["B"])
+    assert told.startswith(
+        "Optional: B trains with the rows of A, but no other client's rows have weight in its own model."
+    )
 
 
 def test_who_gains_is_parted_by_chance() -> None:
     told = {"A": standing(0.7, 0.8, 0.01), "B": standing(0.7, 0.8, 0.2), "C": standing(0.7, 0.6, 0.01)}
-    lines = who_gains(told, ["A", "B", "C"], Scale("auc", 2))
-    assert lines[0] == "A gains beyond chance, AUC 0.70 → 0.80."
+    lines = who_gains(told, ["A", "B", "C"], MetricFormat("auc", 2))
+    assert lines[0] == "A gains significantly: AUC 0.70 → 0.80."
     assert lines[1].startswith("For B, ")
-    assert lines[2].startswith("C would do worse")
+    assert lines[2].startswith("C would do significantly worse")
 
 
 def test_who_trains_with_whom() -> None:
@@ -100,6 +102,6 @@ def test_who_trains_with_whom() -> None:
     assert who_trains([["a"]]) == ["a trains alone."]
     assert who_trains([["a", "b"], ["c"], ["d"]]) == ["a and b train together.", "c and d train alone."]
     assert why_alone(["c", "d"], {"d": ["a"]}, "smallest") == [
-        "Nobody was found who makes the model of c reliably better.",
-        "By its losses d would gain from a, who does without it.",
+        "No other client was found to make the model of c reliably better.",
+        "d would gain from a, but a gains nothing from d.",
     ]

@@ -1,22 +1,22 @@
-"""Sums over clients of which the coordinator sees no single term: the protocol SecAgg+ of Flower.
+"""Sums over clients in which the coordinator sees no single client's answer: Flower's protocol SecAgg+.
 
-A sum takes four exchanges: clients make keys (setup); they share secrets among each other, encrypted, by way of the
-coordinator (share keys); they give their answers under masks that cancel in the sum (collect masked vectors); and those
-who are still there help to take away the masks that did not cancel (unmask).
+A sum takes four exchanges. Clients make keys (setup); they share secrets with each other, encrypted, through the
+coordinator (share keys); they send their answers under masks that cancel in the sum (collect masked vectors); and the
+clients that are left help to remove the masks that did not cancel (unmask).
 
-Flower's own are the client's side of all exchanges but the third (`flwr.client.mod.secaggplus_mod`, with its state, its
-checks and the names of its records), the key agreement, the encryption and the shares of secrets. Ours are:
+Flower provides the client's side of all exchanges but the third (`flwr.client.mod.secaggplus_mod`, with its state, its
+checks and the names of its records), the key agreement, the encryption and the shares of secrets. comity adds:
 
-- the coordinator's side (`SecureSum`), as Flower's needs a legacy strategy, cannot do without a client that is lost
-  before it has shared its keys, and believes every share that it is given;
-- the masks (`masks`), as Flower's generator uses 32 bits of a key, which can all be tried;
-- whole numbers for real ones (`fixed_point`), as Flower's are of 32 bits and clip in silence;
-- with these, the third exchange of the client's side, and what a client checks before it takes part (`answering`).
+- the coordinator's side (`SecureSum`): Flower's needs a legacy strategy, fails if a client is lost before it has shared
+  its keys, and accepts every share without a check;
+- the masks (`masks`): Flower's generator uses 32 bits of a key, which can be tried one by one;
+- fixed-point numbers (`fixed_point`): Flower's have 32 bits and clip large values without an error;
+- with these, the third exchange of the client's side, and the checks of a client before it takes part (`participant`).
 """
 
-from comity.flower.secure.answering import answer_securely
 from comity.flower.secure.fixed_point import FixedPoint
-from comity.flower.secure.summing import SecureSum, SecureTotal
+from comity.flower.secure.participant import answer_securely
+from comity.flower.secure.secure_sum import SecureSum, SecureTotal
 from comity.flower.secure.terms import Terms
 
 __all__ = ["FixedPoint", "SecureSum", "SecureTotal", "Terms", "answer_securely"]

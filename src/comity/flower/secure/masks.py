@@ -1,4 +1,4 @@
-"""Masks: what looks like chance to all who do not have the secret that it is made of."""
+"""Masks: integers that look random to everybody who does not have the secret they are derived from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from comity.flower.secure.fixed_point import Whole
 
 
 def mask(secret: bytes, number: str, size: int) -> Whole:
-    """Return a mask of so many whole numbers, uniform modulo 2⁶⁴, made of a secret for the sum of a `number`.
+    """Return a mask of `size` integers, uniform modulo 2⁶⁴, derived from a secret for the sum with this `number`.
 
-    It is a ChaCha20 key stream, with a key derived from all of the secret (HKDF) that serves for nothing else.
+    It is a ChaCha20 key stream; its key is derived from the whole secret (HKDF) and used for this sum only.
     """
     key = HKDF(SHA256(), 32, salt=None, info=b"comity secure sum " + number.encode()).derive(secret)
     stream = Cipher(algorithms.ChaCha20(key, nonce=bytes(16)), mode=None).encryptor().update(bytes(8 * size))

@@ -1,4 +1,4 @@
-"""What a secure sum is agreed on, and who shares secrets with whom."""
+"""The terms of a secure sum: who shares secrets with whom, and how large values may be."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from comity.flower.secure.fixed_point import FixedPoint
 class Terms:
     """How secrets are shared, and the largest value in a sum.
 
-    Each client shares its secrets among `shares` clients, itself being one (0: everybody; with hundreds of clients an
-    odd number that is less will do). More than the part `threshold` of the shares tells a secret: that many must stay
-    for the sum, and that many could together with the coordinator unveil another's term. Values beyond `largest` are
-    refused.
+    Each client shares its secrets among `shares` clients, including itself (0: all; with hundreds of clients a smaller
+    odd number suffices). More than the fraction `threshold` of the shares reveals a secret: so many clients must stay
+    until the end of the sum, and so many could reveal another's answer if they colluded with the coordinator. Values
+    beyond `largest` are refused.
     """
 
     shares: int = 0
@@ -28,21 +28,21 @@ class Terms:
     def __post_init__(self) -> None:
         if self.shares and (self.shares < 3 or self.shares % 2 == 0):
             raise InputError(
-                f"secrets are shared among {self.shares} clients; take an odd number, 3 or more, or 0 for everybody"
+                f"secrets are shared among {self.shares} clients; give an odd number, 3 or more, or 0 for all clients"
             )
         if not 0.5 <= self.threshold < 1:
             raise InputError(
-                f"the threshold is {self.threshold} of the shares; it must be 0.5 or more and less than 1, as with "
-                "fewer shares the coordinator could get both secrets of a client"
+                f"the threshold is {self.threshold} of the shares; it must be at least 0.5 and less than 1, because "
+                "with fewer shares the coordinator could get both secrets of a client"
             )
         FixedPoint(self.largest, 1)
 
     def shares_among(self, clients: int) -> int:
-        """Return among how many of so many clients a secret is shared."""
+        """Return the number of clients that get a share of each secret, for this number of clients."""
         return min(self.shares or clients, clients)
 
     def needed(self, clients: int) -> int:
-        """Return how many shares tell a secret.
+        """Return the number of shares that reveal a secret, for this number of clients.
 
         >>> [Terms().needed(clients) for clients in (2, 3, 4, 5, 9)]
         [2, 2, 3, 3, 5]
@@ -50,7 +50,7 @@ class Terms:
         return max(2, math.floor(self.threshold * self.shares_among(clients)) + 1)
 
     def neighbours(self, nodes: Iterable[int]) -> dict[int, set[int]]:
-        """Return with whom each node shares its secrets, itself among them: on a ring in random order, those nearest.
+        """Return the nodes with which each node shares its secrets, itself included: the nearest on a random ring.
 
         >>> Terms().neighbours([5, 6]) == {5: {5, 6}, 6: {5, 6}}
         True

@@ -6,8 +6,8 @@
   const views = { graph: document.getElementById("graph-view"), matrix: document.getElementById("matrix-view") };
   const pressed = { graph: document.getElementById("as-graph"), matrix: document.getElementById("as-matrix") };
   const where = document.getElementById("where");
-  const told = document.getElementById("told");
-  const usual = told.textContent;
+  const hint = document.getElementById("hint");
+  const usual = hint.textContent;
   const buttons = Object.fromEntries(["first", "back", "forward", "last"].map((id) => [id, document.getElementById(id)]));
   const result = data.steps.length;
   document.documentElement.classList.add("scripted");
@@ -35,7 +35,7 @@
 
   let step = result;
 
-  // What is there in a step: who remained, which wishes there were, and which coalitions have formed up to its end.
+  // The state in a step: who remained, the wishes at that time, and the coalitions that formed up to its end.
   const shown = (number) => {
     if (number === result) {
       const remaining = new Set(data.clients.keys());
@@ -74,7 +74,7 @@
     light(null);
   };
 
-  // Which wishes and clients go with a client that is pointed at or has the focus.
+  // Highlight the wishes and clients around the client under the pointer or with the focus.
   const light = (client) => {
     const now = shown(step);
     const near = new Set();
@@ -82,9 +82,9 @@
     if (client !== null) {
       near.add(client);
       for (const edge of now.edges) {
-        const [giver, taker] = data.edges[edge];
-        if (taker === client) { wants.push(giver); near.add(giver); }
-        if (giver === client) { wantedBy.push(taker); near.add(taker); }
+        const [giver, receiver] = data.edges[edge];
+        if (receiver === client) { wants.push(giver); near.add(giver); }
+        if (giver === client) { wantedBy.push(receiver); near.add(receiver); }
       }
     }
     for (const view of Object.values(views)) view.classList.toggle("dimmed", client !== null);
@@ -95,7 +95,7 @@
     for (const [other, elements] of clientsOf) {
       for (const element of elements) element.classList.toggle("lit", near.has(other));
     }
-    told.textContent = client === null ? usual
+    hint.textContent = client === null ? usual
       : !now.remaining.has(client) ? `${data.clients[client]} (${home(client)}) left in peel ${left(client) + 1}.`
       : `${data.clients[client]} (${home(client)}) wants ${names(wants)}; wanted by ${names(wantedBy)}.`;
   };
@@ -137,7 +137,7 @@
     }
   }
 
-  // The table of totals sorts itself, and the heat map with it.
+  // Sorting the table of totals sorts the heat map as well.
   const totals = document.getElementById("totals");
   const heat = document.getElementById("heat");
   const arrange = (order) => {

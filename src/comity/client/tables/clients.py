@@ -1,0 +1,178 @@
+"""Clients with their rows, read from tables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from comity.client import Client, Policy
+from comity.client.tables.columns import Values
+from comity.client.tables.sources import FrameTable, Source, Table, open_table, open_tables_by_client
+from comity.core.names import check_names, lookalikes, shown
+from comity.core.wording import mention
+from comity.errors import InputError
+from comity.questions.schema import list_columns
+from comity.rows.encoding import level_of
+
+_DEFAULT_POLICY = Policy()
+
+
+def read_clients(
+    source: Source, client: str | None = None, policy: Policy = _DEFAULT_POLICY, *, exclude: Iterable[str] = ()
+) -> tuple[Client, ...]:
+    """Read clients with their rows from one table for all clients, or from one table for each.
+
+    Files are read in parts, so that the memory needed depends on how many values they hold and not on their text.
+
+    Args:
+        source: One of these:
+
+            - a DataFrame, or the path of a CSV or Parquet file (.csv, .csv.gz, .tsv, .tsv.gz, .parquet), whose column
+              `client` names the client of each row;
+            - a mapping from each client's name to its DataFrame or the path of its file;
+            - a directory with a file for each client, named after it, and no other files except hidden ones.
+        client: The column that names the clients; it is not among the clients' columns. With a table for each client
+            it is not needed. If it is given, all rows of a table must have the same value in it, so that a table of
+            several clients is not read as that of one; the client's name is still that of the mapping or the file.
+        policy: What the clients may answer.
+        exclude: Columns to leave out.
+
+    Returns:
+        The clients in the order in which they first appear (in a directory, sorted by file name), with their rows in
+        the order of the table.
+
+    Raises:
+        InputError: If there are fewer than two clients, or if a column is missing or ambiguous.
+        FormatError: If a file cannot be read as a table.
+
+    >>> frame = pd.DataFrame({"ward": ["A", "B", "A"], "age": [61, 48, 75]})
+    >>> first, second = read_clients(frame, client="ward")
+    >>> first.name, first.rows["age"].tolist()
+    ('A', [61, 75])
+    """
+    excluded = [exclude] if isinstance(exclude, str) else list(exclude)
+    if client in excluded:
+        raise InputError(f"column {client!r} names the clients and cannot be excluded; it is left out anyway")
+    tables = open_tables_by_client(source)
+    if tables is None:
+        clients = _split_by_client(open_table(source, "the table"), client, excluded)
+    else:
+        _check_columns(tables.values(), excluded)
+        for table in tables.values():
+            _check_columns([table], [] if client is None else [client])
+        clients = {name: _rows_of(name, table, client, excluded) for name, table in tables.items()}
+    if len(clients) < 2:
+        raise InputError(f"there is one client only ({shown(*clients)}); comity needs at least two")
+    check_names(clients)
+    return tuple(Client(name, rows, policy) for name, rows in clients.items())
+
+
+def read_rows(
+    source: pd.DataFrame | str | os.PathLike[str], client: str | None = None, as_text: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Read rows to predict, from a DataFrame or a CSV or Parquet file.
+
+    Values of the column `client`, if the table has it, become the names that `read_clients` would give; values of the
+    columns in `as_text` are not turned into numbers.
+    """
+    table = open_table(source, "the table")
+    named = [name for name in table.names if name == client]
+    columns = table.read(table.names, [*named, *(name for name in as_text if name in table.names)])
+    for name in named:
+        owners, names = _owners(table, name, columns[name])
+        columns[name] = np.array(names, object)[owners]
+    return _frame(columns, copy=isinstance(table, FrameTable))
+
+
+def warnings_about(clients: Iterable[Client]) -> tuple[str, ...]:
+    """Return warnings for the user about clients whose names look alike.
+
+    >>> frame = pd.DataFrame({"ward": ["North", "north", "South"], "age": [61, 48, 75]})
+    >>> warnings_about(read_clients(frame, client="ward"))
+    ("'North' and 'north' are taken for two clients",)
+    """
+    pairs = lookalikes(client.name for client in clients)
+    return tuple(f"{shown(first)} and {shown(other)} are taken for two clients" for first, other in pairs)
+
+
+def _split_by_client(table: Table, client: str | None, exclude: Collection[str]) -> dict[str, pd.DataFrame]:
+    """Return the rows of each client in a table of all clients."""
+    if client is None:
+        raise table.wrong(f"say which column names the client: {mention('client', ...)}; {list_columns(table.names)}")
+    _check_columns([table], [client, *exclude])
+    columns = table.read([name for name in table.names if name not in exclude], [client])
+    if len(columns) < 2:
+        raise table.wrong(f"there is no column but {client!r}; check the columns and what was excluded")
+    owners, names = _owners(table, client, columns.pop(client))
+    # Columns are sorted by client and cut one at a time, and the original column is freed, to save memory.
+    order = np.argsort(owners, kind="stable")
+    ends = np.cumsum(np.bincount(owners, minlength=len(names)))
+    parts: list[dict[str, Values]] = [{} for _ in names]
+    for name in list(columns):
+        ordered = columns.pop(name).take(order)
+        for part, start, end in zip(parts, [0, *ends[:-1]], ends, strict=True):
+            part[name] = ordered[start:end]
+    return {name: _frame(part) for name, part in zip(names, parts, strict=True)}
+
+
+def _owners(table: Table, client: str, values: Values) -> tuple[NDArray[np.intp], list[str]]:
+    """Return each row's owner (n,), as a position in the list of names that is returned with it."""
+    codes, different = pd.factorize(values)
+    if missing := int((codes < 0).sum()):
+        raise table.wrong(
+            f"column {client!r}, which names the client, is missing in {missing:,} of {len(codes):,} rows; fill it in, "
+            "or take these rows out (in a CSV file, NA, None, null and the like count as missing)"
+        )
+    from_file = not isinstance(table, FrameTable)
+    position: dict[str, int] = {}
+    owners = [position.setdefault(_name(value, from_file), len(position)) for value in different]
+    return np.array(owners, np.intp)[codes], list(position)
+
+
+def _name(value: object, from_file: bool) -> str:
+    """Return a client's name; in a file, a column of numbers may have 3.0 for client 3."""
+    if from_file and isinstance(value, str) and re.fullmatch(r"[+-]?\d+\.0+", value):
+        return value.partition(".")[0]
+    return level_of(value)
+
+
+def _rows_of(name: str, table: Table, client: str | None, exclude: Collection[str]) -> pd.DataFrame:
+    """Return the rows of a table that belongs to one client."""
+    columns = table.read(
+        [column for column in table.names if column not in exclude], [] if client is None else [client]
+    )
+    if client is not None:
+        _, names = _owners(table, client, columns.pop(client))
+        if len(names) > 1:
+            raise table.wrong(
+                f"column {client!r} has {shown(names[0])} and {shown(names[1])}, but all these rows should belong to "
+                f"{shown(name)}; give a table for each client, or one table for all"
+            )
+    if not columns:
+        raise table.wrong("no column is left; check the columns and what was excluded")
+    # The caller's rows are copied, so that later changes to them do not reach the client.
+    return _frame(columns, copy=isinstance(table, FrameTable))
+
+
+def _frame(columns: dict[str, Values], *, copy: bool = False) -> pd.DataFrame:
+    """Return columns as a frame; categoricals lose the categories that occur only at other clients."""
+    used = {
+        name: values.remove_unused_categories() if isinstance(values, pd.Categorical) else values
+        for name, values in columns.items()
+    }
+    return pd.DataFrame(used, copy=copy)
+
+
+def _check_columns(tables: Iterable[Table], names: Iterable[str]) -> None:
+    """Check that each of the columns is in at least one table."""
+    tables = list(tables)
+    known = list(dict.fromkeys(name for table in tables for name in table.names))
+    for name in names:
+        if name not in known:
+            message = f"there is no column {shown(name)}; {list_columns(known, name)}"
+            raise tables[0].wrong(message) if len(tables) == 1 else InputError(message)

@@ -1,0 +1,116 @@
+"""Columns of a table that is read in parts, held compactly, with the type that the whole column would get.
+
+One part does not determine the type: a column may have whole numbers for a million rows and then a text. The kind of
+every part is recorded, and only a column whose parts do not fit together has to be read again, as text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Values = Any  # a numpy or pandas array: both have a length, slices and take()
+_VALUES_IN_PART = 200_000
+
+
+def rows_in_part(columns: int) -> int:
+    """Return how many rows to read at a time, so that parts of narrow and wide tables take about the same memory."""
+    return max(1, _VALUES_IN_PART // columns)
+
+
+class Column:
+    """A column that grows by parts. A number takes eight bytes; a text takes four, and each distinct text is kept once.
+
+    It is one array that grows in place. A list of parts, joined at the end, would take twice the memory, because the
+    freed parts leave gaps that are too small for the whole array.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: set[str] = set()
+        self._values: NDArray[Any] = np.empty(0)
+        self._filled = 0
+        self._levels: dict[str, int] = {}
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether the parts do not fit together: read as one column they would have been text."""
+        return _common_kind(self._kinds) == "inconsistent"
+
+    def add(self, values: pd.Series) -> None:
+        """Add the next part; an inconsistent column keeps no values."""
+        kind = _kind(values)
+        before = _common_kind(self._kinds) if self._kinds else ""
+        self._kinds.add(kind)
+        now = _common_kind(self._kinds)
+        if now != before:
+            self._convert_to(now)
+        if now == "inconsistent":
+            return
+        start, self._filled = self._filled, self._filled + len(values)
+        if self._filled > len(self._values):
+            # It grows in small steps, since numpy fills new memory; the system moves a large array without a copy.
+            self._values.resize(max(self._filled, len(self._values) * 9 // 8), refcheck=False)
+        if now == "text":
+            self._values[start : self._filled] = self._codes(values) if kind == "text" else -1
+        else:
+            self._values[start : self._filled] = np.nan if kind == "empty" else values.to_numpy()
+
+    def _convert_to(self, kind: str) -> None:
+        """Convert the values so far to another kind."""
+        if kind == "inconsistent":
+            self._values, self._filled, self._levels = np.empty(0), 0, {}
+        elif kind == "text":  # all values so far are missing
+            self._values = np.full(self._filled, -1, np.int32)
+        else:
+            self._values = self._values[: self._filled].astype(_DTYPES[kind])
+
+    def _codes(self, values: pd.Series) -> NDArray[Any]:
+        """Return the position of each text among the column's levels, -1 where it is missing."""
+        codes, distinct = pd.factorize(values)
+        levels = self._levels
+        known = [levels.setdefault(level, len(levels)) for level in distinct]
+        positions: NDArray[Any] = np.array([*known, -1], np.int32)[codes]  # code -1, a missing value, takes the last
+        return positions
+
+    def finish(self) -> Values:
+        """Return the whole column and release it."""
+        values, self._values = self._values, np.empty(0)
+        values.resize(self._filled, refcheck=False)
+        if "text" not in self._kinds:
+            return values
+        return pd.Categorical.from_codes(values, categories=pd.Index(list(self._levels), dtype=object))
+
+
+_DTYPES = {"whole": np.int64, "large": np.uint64, "number": np.float64, "bool": np.bool_, "flags": np.object_}
+
+
+def _common_kind(parts: set[str]) -> str:
+    """Return the kind of a column whose parts are of these kinds."""
+    kinds = parts - {"empty"}
+    missing = "empty" in parts
+    if kinds == {"text"}:
+        return "text"
+    if kinds and kinds <= {"bool", "flags"}:  # an array of type bool, as of whole numbers, has no missing values
+        return "flags" if missing or "flags" in kinds else "bool"
+    if len(kinds) == 1 and not missing:
+        return "inconsistent" if "other" in kinds else kinds.pop()
+    return "number" if kinds <= {"whole", "number"} or kinds == {"large"} else "inconsistent"
+
+
+def _kind(values: pd.Series) -> str:
+    """Return the kind of a part's values."""
+    dtype = values.dtype
+    if dtype == np.bool_:
+        return "bool"
+    if dtype == np.int64:
+        return "whole"
+    if dtype == np.uint64:
+        return "large"
+    if dtype == np.float64:
+        return "number" if values.notna().any() else "empty"
+    return {"string": "text", "boolean": "flags", "empty": "empty"}.get(
+        pd.api.types.infer_dtype(values, skipna=True), "other"
+    )

@@ -1,0 +1,87 @@
+"""Tables in Parquet files, read in parts; this needs pyarrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from comity.client.tables.columns import Column, Values, rows_in_part
+from comity.core.extras import require
+from comity.errors import FormatError
+from comity.rows.encoding import level_of
+
+_INDEX = re.compile(r"__index_level_\d+__")  # pandas stores the names of rows in columns with such names
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A Parquet file. Dates and the like become text, as they would be in a CSV file."""
+
+    path: Path
+    names: tuple[str, ...]
+
+    @classmethod
+    def open(cls, path: Path) -> ParquetTable:
+        """Read the names of the columns."""
+        arrow = require("pyarrow", "to read Parquet files")
+        try:
+            with _opened(path) as file:
+                names, rows = file.schema_arrow.names, file.metadata.num_rows
+        except (arrow.ArrowException, OSError) as error:
+            raise _unreadable(path, error) from None
+        if not rows:
+            raise FormatError(f"{path}: there are no rows in it")
+        return cls(path, tuple(name for name in names if not _INDEX.fullmatch(name)))
+
+    def wrong(self, message: str) -> FormatError:
+        """Return an error about this file."""
+        return FormatError(f"{self.path}: {message}")
+
+    def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
+        """Return the columns to `keep`; the file determines which of them are text."""
+        arrow = require("pyarrow", "to read Parquet files")
+        columns = {name: Column() for name in keep}
+        size = rows_in_part(len(self.names))
+        try:
+            with _opened(self.path) as file:
+                for batch in file.iter_batches(batch_size=size, columns=list(keep), use_threads=False):
+                    for name, column in columns.items():
+                        column.add(_simplify(batch.column(name).to_pandas()))
+        except (arrow.ArrowException, OSError) as error:
+            raise _unreadable(self.path, error) from None
+        return {name: column.finish() for name, column in columns.items()}
+
+
+def _opened(path: Path) -> Any:
+    return require("pyarrow.parquet", "to read Parquet files").ParquetFile(path)
+
+
+def _unreadable(path: Path, error: Exception) -> FormatError:
+    return FormatError(f"{path}: not a Parquet file that can be read ({str(error).splitlines()[0]})")
+
+
+def _simplify(values: pd.Series) -> pd.Series:
+    """Return values of one of the types that a `Column` holds: whole numbers, numbers, true and false, or text."""
+    dtype = values.dtype
+    if dtype in (np.bool_, np.uint64):
+        return values
+    if pd.api.types.is_integer_dtype(dtype):
+        return values.astype(np.int64)
+    if pd.api.types.is_float_dtype(dtype):
+        return values.astype(np.float64)
+    values = values.astype(object)
+    present = values.dropna()
+    kind = pd.api.types.infer_dtype(present)
+    if kind in ("string", "boolean"):
+        return values
+    if kind == "empty":
+        return pd.Series(np.nan, values.index)
+    if kind == "decimal":
+        return values.astype(np.float64)
+    return present.map(level_of).astype(object).reindex(values.index)

@@ -1,0 +1,140 @@
+"""Where tables come from: DataFrames, files, and directories with a file for each client."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import pandas as pd
+
+from comity.client.tables.columns import Values
+from comity.client.tables.csv_text import CsvTable
+from comity.client.tables.parquet import ParquetTable
+from comity.core.names import check_names, shown
+from comity.errors import FormatError, InputError
+from comity.rows.encoding import level_of
+
+Source: TypeAlias = pd.DataFrame | Mapping[str, pd.DataFrame | str | os.PathLike[str]] | str | os.PathLike[str]
+
+
+class Table(Protocol):
+    """A table whose columns have names; values are read only when `read` is called."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def wrong(self, message: str) -> InputError:
+        """Return an error about this table."""
+
+    def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
+        """Return the columns to `keep`; values of the columns in `as_text` are not turned into numbers."""
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """A DataFrame; messages of errors begin with its `title`."""
+
+    frame: pd.DataFrame
+    title: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, as text."""
+        return tuple(level_of(name) for name in self.frame.columns)
+
+    def wrong(self, message: str) -> InputError:
+        """Return an error about this table."""
+        return InputError(f"{self.title}: {message}")
+
+    def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
+        """Return the columns to `keep`, unchanged."""
+        return {name: self.frame.iloc[:, place].array for place, name in enumerate(self.names) if name in keep}
+
+
+_READERS: dict[str, Callable[[Path], Table]] = {
+    ".csv": CsvTable.open,
+    ".csv.gz": CsvTable.open,
+    ".tsv": CsvTable.open,
+    ".tsv.gz": CsvTable.open,
+    ".parquet": ParquetTable.open,
+}
+_ENDINGS = f"{', '.join([*_READERS][:-1])} or {[*_READERS][-1]}"
+
+
+def open_table(source: Any, title: str) -> Table:
+    """Open a DataFrame or a file as a table, and check that the names of its columns are unique."""
+    table: Table
+    if isinstance(source, pd.DataFrame):
+        if isinstance(source.columns, pd.MultiIndex):
+            raise InputError(
+                f"{title}: its columns have names of {source.columns.nlevels} levels; give them plain names"
+            )
+        if not len(source):
+            raise InputError(f"{title}: there are no rows in it")
+        table = FrameTable(source, title)
+    elif isinstance(source, str | os.PathLike):
+        table = _READERS[_ending(_check_file(source))](Path(source))
+    else:
+        raise InputError(f"{title} must be a DataFrame or the path of a file, not {shown(type(source).__name__)}")
+    if repeated := [name for name, count in Counter(table.names).items() if count > 1]:
+        raise table.wrong(f"there are two columns {shown(repeated[0])}; give every column its own name")
+    return table
+
+
+def open_tables_by_client(source: Source) -> dict[str, Table] | None:
+    """Return the table of each client, or None if the source is one table for all clients."""
+    if isinstance(source, Mapping):
+        check_names(source)
+        return {name: open_table(table, f"client {shown(name)}") for name, table in source.items()}
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source) or not Path(source).is_dir():
+        return None
+    tables: dict[str, Table] = {}
+    for path in sorted(Path(source).iterdir()):
+        if path.name.startswith("."):
+            continue
+        ending = "" if path.is_dir() else _ending(path)
+        if not ending:  # skipping it might leave out a client
+            raise FormatError(
+                f"{source}: {path.name!r} is not a client's table, which would be a file that ends in {_ENDINGS}; "
+                "take it out, or convert it"
+            )
+        name = path.name[: -len(ending)]
+        if name in tables:
+            raise FormatError(f"{source}: there are two files of client {shown(name)}; leave one")
+        tables[name] = open_table(path, str(path))
+    if not tables:
+        raise FormatError(f"{source}: there is no file in it; a directory has a table for each client")
+    return tables
+
+
+def _check_file(source: str | os.PathLike[str]) -> Path:
+    path = Path(source)
+    if not os.fspath(source):
+        raise FormatError("the name of the file is empty; give one")
+    if not path.exists():
+        raise FormatError(f"{path}: there is no such file; {_suggestion(path)}")
+    if path.is_dir():
+        raise FormatError(f"{path}: this is a directory; give a file in it")
+    if not path.is_file():  # a pipe cannot be read twice
+        raise FormatError(f"{path}: this is not a regular file; write its content to one")
+    if not _ending(path):
+        raise FormatError(f"{path}: a table is read from a file that ends in {_ENDINGS}; convert it, or rename it")
+    return path
+
+
+def _suggestion(path: Path) -> str:
+    """Return a hint: a file in the same directory with a similar name, if there is one."""
+    neighbours = [neighbour.name for neighbour in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, neighbours, n=1)
+    return f"did you mean {str(path.with_name(close[0]))!r}?" if close else "check the path"
+
+
+def _ending(path: Path) -> str:
+    """Return the ending that determines a file's format, or an empty string."""
+    return next((ending for ending in _READERS if path.name.lower().endswith(ending)), "")

@@ -1,0 +1,97 @@
+"""Estimates in a result: each client's metric with each model, contributions, and confidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+_STANDARD_ERRORS = 1.96  # on either side of an interval of 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate and its standard error; NaN if it cannot be computed.
+
+    Both come from rows that were used neither to choose nor to train a model. Models in cross-validation have fewer
+    rows than the final ones; a correction for this compares models on rows that trained them.
+    """
+
+    value: float
+    error: float
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval of 95 %."""
+        return self.value - _STANDARD_ERRORS * self.error
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval of 95 %."""
+        return self.value + _STANDARD_ERRORS * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A client's number of rows, and its metric alone, in its coalition, at best, and with one model for all.
+
+    Gains are the differences of the others from alone.
+    """
+
+    rows: int
+    alone: Estimate
+    coalition: Estimate
+    best: Estimate
+    together: Estimate
+    gain: Estimate
+    gain_at_best: Estimate
+    gain_together: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimates as values that JSON can hold, None for NaN."""
+        estimates = {name: _without_nan(estimate) for name, estimate in asdict(self).items() if name != "rows"}
+        return {"rows": self.rows, **estimates}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the estimates that `to_dict` wrote."""
+        estimates = {
+            name: Estimate(*(math.nan if value is None else value for value in (fields["value"], fields["error"])))
+            for name, fields in document.items()
+            if name != "rows"
+        }
+        return cls(document["rows"], **estimates)
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What `giver` brings `receiver` in their coalition: by how much its cross-fitted loss would rise without it."""
+
+    giver: str
+    receiver: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The share of resamples of the rows in which the partition, and each edge giver → receiver, stayed the same."""
+
+    resamples: int
+    equilibrium: float
+    edges: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as values that JSON can hold."""
+        edges = [{"from": giver, "to": receiver, "share": share} for (giver, receiver), share in self.edges.items()]
+        return {"resamples": self.resamples, "equilibrium": self.equilibrium, "edges": edges}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the shares that `to_dict` wrote."""
+        edges = {(edge["from"], edge["to"]): edge["share"] for edge in document["edges"]}
+        return cls(document["resamples"], document["equilibrium"], edges)
+
+
+def _without_nan(fields: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else value for name, value in fields.items()}

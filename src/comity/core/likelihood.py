@@ -1,0 +1,133 @@
+"""The log loss of logistic and softmax regression, its gradient (slope) and Hessian (curvature), and Newton's method.
+
+Parameters θ are one vector (d,). For two classes it has one entry for each feature, for the log odds of the second
+class. For C > 2 classes it has C entries for each feature, feature by feature; the constant feature is the last, so
+the intercepts are the last entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_softmax, softmax
+
+from comity.core.arrays import Floats
+
+INTERCEPT_SHARE = 1e-3  # of the penalty holds for intercepts; with none, rows of a single class would have no optimum
+_MAX_NEWTON_STEPS = 60
+_MAX_HALVINGS = 30
+
+
+def spare_intercepts(size: int, intercepts: int, share: float = INTERCEPT_SHARE) -> Floats:
+    """Return the factors (size,) of the penalty for each parameter: one, but a small `share` for the intercepts."""
+    factors = np.ones(size)
+    factors[-intercepts:] = share
+    return factors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogLoss:
+    """The log loss on n rows: features (n, f), the position of each row's class (n,), and the number of classes."""
+
+    features: Floats
+    target: Floats
+    classes: int
+
+    @property
+    def outputs(self) -> int:
+        """The number of entries of θ for each feature."""
+        return 1 if self.classes == 2 else self.classes
+
+    @property
+    def size(self) -> int:
+        """The number of parameters, d."""
+        return int(self.features.shape[1]) * self.outputs
+
+    def scores(self, parameters: Floats) -> Floats:
+        """Return the linear scores (n, outputs) of the rows: log odds, or logits of the softmax."""
+        return np.asarray(self.features @ parameters.reshape(-1, self.outputs))
+
+    def rows(self, parameters: Floats) -> Floats:
+        """Return the loss of every row (n,)."""
+        scores = self.scores(parameters)
+        if self.outputs == 1:
+            return np.logaddexp(0.0, np.where(self.target == 1, -scores[:, 0], scores[:, 0]))
+        return np.asarray(-log_softmax(scores, axis=1)[np.arange(len(scores)), self.target.astype(np.intp)])
+
+    def slope(self, parameters: Floats, counts: Floats) -> Floats:
+        """Return the gradient (d,) of the loss summed over rows, each row counting `counts` (n,) times."""
+        return self._slope(self.probabilities(parameters), counts)
+
+    def curvature(self, parameters: Floats, counts: Floats) -> Floats:
+        """Return the Hessian (d, d) of the loss summed over rows, each row counting `counts` (n,) times."""
+        return self._curvature(self.probabilities(parameters), counts)
+
+    def _slope(self, share: Floats, counts: Floats) -> Floats:
+        return np.asarray((self.features.T @ (self._residuals(share) * counts[:, None])).ravel())
+
+    def _curvature(self, share: Floats, counts: Floats) -> Floats:
+        if self.outputs == 1:
+            weight = counts * share[:, 0] * (1 - share[:, 0])
+            return np.asarray((self.features * weight[:, None]).T @ self.features)
+        size = self.features.shape[1]
+        blocks = np.empty((size, self.outputs, size, self.outputs))
+        for first in range(self.outputs):
+            for second in range(first, self.outputs):
+                weight = counts * share[:, first] * ((first == second) - share[:, second])
+                block = (self.features * weight[:, None]).T @ self.features
+                blocks[:, first, :, second] = block
+                blocks[:, second, :, first] = block.T
+        return blocks.reshape(self.size, self.size)
+
+    def probabilities(self, parameters: Floats) -> Floats:
+        """Return probabilities (n, outputs): of the second class if there are two, else of every class."""
+        scores = self.scores(parameters)
+        return np.asarray(expit(scores) if self.outputs == 1 else softmax(scores, axis=1))
+
+    def _residuals(self, share: Floats) -> Floats:
+        if self.outputs == 1:
+            return share - self.target[:, None]
+        hit = self.target[:, None] == np.arange(self.outputs)
+        return np.asarray(share - hit)
+
+    def fit(self, counts: Floats, penalty: Floats, start: Floats, rounds: int = _MAX_NEWTON_STEPS) -> Floats:
+        """Return the parameters θ (d,) that minimise mean loss + Σ penalty_k θ_k², by Newton's method.
+
+        Each of at most `rounds` steps is halved until it lowers the objective enough (Armijo's rule).
+        """
+        total = counts.sum()
+
+        def objective(parameters: Floats) -> float:
+            return float(self.rows(parameters) @ counts / total + penalty @ parameters**2)
+
+        theta, value = start, objective(start)
+        ridge = np.diag(2 * penalty)
+        for _ in range(rounds):
+            share = self.probabilities(theta)
+            slope = self._slope(share, counts) / total + 2 * penalty * theta
+            curvature = self._curvature(share, counts) / total + ridge
+            step = np.linalg.solve(curvature, slope)
+            if slope @ step <= 1e-12 * max(value, 1e-12):
+                break
+            length = 1.0
+            for _ in range(_MAX_HALVINGS):
+                new = objective(theta - length * step)
+                if new <= value - 1e-4 * length * float(slope @ step):
+                    break
+                length /= 2
+            else:
+                break
+            theta, value = theta - length * step, new
+        return theta
+
+
+def predict_linear(features: Floats, parameters: Floats, classes: int, mean: float, scale: float) -> Floats:
+    """Return what a linear model (d,) predicts for features (n, f), whose last column is ones.
+
+    Without classes these are values (n,), with the target's mean and scale; else probabilities (n, C).
+    """
+    if not classes:
+        return np.asarray(features @ parameters * scale + mean)
+    share = LogLoss(features, np.empty(0), classes).probabilities(parameters)
+    return np.column_stack([1 - share, share]) if share.shape[1] == 1 else share

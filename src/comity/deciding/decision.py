@@ -1,0 +1,128 @@
+"""The decision: every client's collaborators, and the coalitions that follow from them (paper, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from comity.core.arrays import Booleans, Floats
+from comity.core.names import Coalition
+from comity.core.progress import Advance
+from comity.deciding.searcher import Searcher, gather
+from comity.game.equilibrium import find_equilibrium
+from comity.game.graph import BenefitGraph
+from comity.game.peels import Equilibrium
+from comity.search.choices import Choices
+from comity.search.descent import Points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """The cross-fitted loss of a client with certain weights on the members of a set."""
+
+    client: int
+    members: frozenset[int]
+    loss: float
+    weights: Floats
+    log_penalty: float
+
+    @classmethod
+    def at(cls, client: int, members: Iterable[int], points: Points, place: int) -> Self:
+        """Return the measurement at one of several points."""
+        loss, log_penalty = float(points.losses[place]), float(points.log_penalty[place])
+        return cls(client, frozenset(members), loss, points.weights[place], log_penalty)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The collaborators and coalitions of N clients on one front.
+
+    Attributes:
+        equilibrium: The coalitions, with the peels that produced them.
+        points: Each client's weights and penalty (N of each) ``alone``, in its ``coalition``, at ``best`` (with the
+            collaborators that it chose among all clients), and all ``together`` with equal weights.
+        sets: The collaborators of each client in its coalition (N, N).
+        wishes: The collaborators of each client among all clients (N, N).
+        tolerance: A gain of up to this much does not count (N,).
+        strength: How strongly weights were pulled towards equal ones.
+        measured: Every loss that was measured on the way.
+        searched: The best point of each client among all clients, before the smallest set was chosen (N of each).
+    """
+
+    equilibrium: Equilibrium
+    points: Mapping[str, Points]
+    sets: Booleans
+    wishes: Booleans
+    tolerance: Floats
+    strength: float
+    measured: tuple[Measurement, ...]
+    searched: Points
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The names of the clients."""
+        return self.equilibrium.clients
+
+    @property
+    def graph(self) -> BenefitGraph:
+        """The benefit graph of all clients, before any coalition has left."""
+        return BenefitGraph(
+            {client: [self.clients[j] for j in np.flatnonzero(self.wishes[i])] for i, client in enumerate(self.clients)}
+        )
+
+
+def decide(searcher: Searcher, clients: Sequence[str], *, progress: Advance | None = None) -> Decision:
+    """Find every client's collaborators and the coalitions that follow.
+
+    1. Every client searches for its collaborators among all clients.
+    2. Stable coalitions leave (`find_equilibrium`).
+    3. The clients that lost a collaborator search again on the face of the simplex of those that remain; repeat.
+    """
+    count = searcher.clients
+    position = {client: index for index, client in enumerate(clients)}
+    strength = 0.0
+    first: Choices | None = None
+    latest: dict[int, tuple[Choices, int]] = {}
+    measured: list[Measurement] = []
+
+    def answer(asked: tuple[str, ...], remaining: Coalition) -> dict[str, list[str]]:
+        nonlocal first, strength
+        target = np.array([position[client] for client in asked])
+        present = np.zeros(count, np.bool_)
+        present[[position[client] for client in remaining]] = True
+        face = np.tile(present, (target.size, 1))
+        if first is None and searcher.search.clip_rule is None:
+            strength = searcher.strength(target, face)
+        choices = searcher.choose(target, face, strength, progress)
+        first = first or choices
+        wanted = {}
+        for row, i in enumerate(target.tolist()):
+            latest[i] = choices, row
+            chosen = frozenset(np.flatnonzero(choices.sets[row]).tolist())
+            measured.append(Measurement.at(i, {i}, choices.alone, row))
+            measured.append(Measurement.at(i, chosen, choices.chosen, row))
+            measured.append(Measurement.at(i, np.flatnonzero(present).tolist(), choices.best, row))
+            wanted[clients[i]] = [clients[j] for j in sorted(chosen)]
+        return wanted
+
+    equilibrium = find_equilibrium(clients, collaborators_of_many=answer)
+    assert first is not None
+    final = [latest[i] for i in range(count)]
+    return Decision(
+        equilibrium,
+        points={
+            "alone": first.alone,
+            "coalition": gather([(choices.chosen, row) for choices, row in final]),
+            "best": first.chosen,
+            "together": searcher.together(),
+        },
+        sets=np.stack([choices.sets[row] for choices, row in final]),
+        wishes=first.sets,
+        tolerance=np.array([choices.tolerance[row] for choices, row in final]),
+        strength=strength,
+        measured=tuple(measured),
+        searched=first.best,
+    )

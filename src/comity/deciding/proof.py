@@ -1,0 +1,133 @@
+"""The proof of a decision: the search measures every utility that the certificate asks for.
+
+The utility of a client with a coalition is minus the cross-fitted loss that the same search finds on the coalition's
+face of the simplex. A larger face contains the smaller ones, so that points found on them count too.
+
+Utilities are estimates. A gain is forgiven if it is within as many standard errors as a client needs to join, or within
+what the search gave up when it chose the smallest set that is nearly as good. Losses are not forgiven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from comity.core.arrays import Floats
+from comity.core.names import Coalition
+from comity.deciding.decision import Decision, Measurement
+from comity.deciding.searcher import Searcher
+from comity.game.certificate import Certificate, certify
+from comity.game.game import Game
+from comity.search.descent import Points
+
+ClientSet = tuple[int, frozenset[int]]
+"""A client and a set that holds it."""
+_MAX_SETS_FROM_ALL_STARTS = 300  # beyond this, a search from all starts would take longer than the decision did
+
+
+def prove(searcher: Searcher, decision: Decision) -> tuple[Game, Certificate]:
+    """Measure the utilities that the certificate needs, and return them as a game, with the certificate.
+
+    1. Measure the utilities that the certificate is expected to ask for.
+    2. Certify the equilibrium, noting which utilities were asked for that have not been measured.
+    3. If there are any, measure them and go back to step 2. Only ties make this necessary.
+    """
+    measured = list(decision.measured)
+    position = {client: index for index, client in enumerate(decision.clients)}
+    missing, needed = _expected(decision), searcher.search.standard_errors_to_join
+    while True:
+        measured += _measure(searcher, sorted(missing, key=_order), measured, decision.strength)
+        game = as_game(decision.clients, measured)
+        errors = np.maximum(decision.tolerance, needed * _errors(searcher, decision, measured))
+        forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
+        known = {(m.client, m.members) for m in measured}
+        asked: set[ClientSet] = set()
+
+        def utility(client: str, coalition: Coalition, game: Game = game, asked: set[ClientSet] = asked) -> float:
+            asked.add((position[client], frozenset(position[other] for other in coalition)))
+            return game.maximal_utility(client, coalition)
+
+        certificate = certify(decision.equilibrium, utility, forgiven=forgiven)
+        missing = asked - known
+        if not missing:
+            return game, certificate
+
+
+def as_game(clients: Sequence[str], measured: Iterable[Measurement]) -> Game:
+    """Return the measurements as a game, whose utilities are minus the smallest losses."""
+    best: dict[ClientSet, float] = {}
+    for measurement in measured:
+        key = measurement.client, measurement.members
+        best[key] = min(measurement.loss, best.get(key, np.inf))
+    ordered = sorted(best.items(), key=lambda item: _order(item[0]))
+    return Game((clients[i], [clients[j] for j in sorted(members)], -loss) for (i, members), loss in ordered)
+
+
+def _expected(decision: Decision) -> set[ClientSet]:
+    """Return the sets that the certificate will ask for if there are no ties.
+
+    For each client they are its coalition, its coalition without each of its collaborators, and all clients that leave
+    together with it or later.
+    """
+    numbers = np.asarray(decision.equilibrium.numbers)
+    expected: set[ClientSet] = set()
+    for i, number in enumerate(numbers.tolist()):
+        home = frozenset(np.flatnonzero(numbers == number).tolist())
+        expected |= {(i, home), (i, frozenset(np.flatnonzero(numbers >= number).tolist()))}
+        expected |= {(i, home - {j}) for j in np.flatnonzero(decision.sets[i]).tolist() if j != i}
+    return expected
+
+
+def _measure(
+    searcher: Searcher, pairs: Sequence[ClientSet], measured: Sequence[Measurement], strength: float
+) -> list[Measurement]:
+    """Measure the losses of clients with sets that are not measured yet, by the same search as in the decision."""
+    known = {(m.client, m.members) for m in measured}
+    unknown = [pair for pair in pairs if pair not in known]
+    if not unknown:
+        return []
+    target = np.array([i for i, _ in unknown])
+    faces = np.zeros((len(unknown), searcher.clients), np.bool_)
+    for row, (_, members) in enumerate(unknown):
+        faces[row, list(members)] = True
+    if len(unknown) <= _MAX_SETS_FROM_ALL_STARTS:
+        found = searcher.best(target, faces, strength)
+    else:
+        best: dict[int, Measurement] = {}
+        for m in measured:
+            if m.client not in best or m.loss < best[m.client].loss:
+                best[m.client] = m
+        found = searcher.confined(target, faces, _points([best[i] for i, _ in unknown]), strength)
+    return [Measurement.at(i, members, found, row) for row, (i, members) in enumerate(unknown)]
+
+
+def _errors(searcher: Searcher, decision: Decision, measured: Sequence[Measurement]) -> Floats:
+    """Return the standard error (N,) of each client's gain from all clients that leave together with it or later."""
+    numbers = np.asarray(decision.equilibrium.numbers)
+    of_client: dict[int, list[Measurement]] = {}
+    for measurement in measured:
+        of_client.setdefault(measurement.client, []).append(measurement)
+
+    def best_of(i: int, among: frozenset[int]) -> Measurement:
+        return min((m for m in of_client[i] if m.members <= among), key=lambda m: m.loss)
+
+    pairs = [
+        [best_of(i, frozenset(np.flatnonzero(present).tolist())) for present in (numbers == number, numbers >= number)]
+        for i, number in enumerate(numbers.tolist())
+    ]
+    home, outside = (_points(side) for side in zip(*pairs, strict=True))
+    return searcher.errors(np.arange(len(pairs)), home, outside)
+
+
+def _points(measured: Sequence[Measurement]) -> Points:
+    return Points(
+        np.stack([m.weights for m in measured]),
+        np.array([m.log_penalty for m in measured]),
+        np.array([m.loss for m in measured]),
+    )
+
+
+def _order(pair: ClientSet) -> tuple[int, int, list[int]]:
+    i, members = pair
+    return i, len(members), sorted(members)

@@ -1,1 +1,0 @@
-"""Methods beside each other: on a user's table, and on the data of the paper."""

@@ -1,0 +1,1 @@
+"""Families of models: how models come from rows."""

@@ -1,0 +1,132 @@
+"""What a family of models is: all that the rest of comity knows of a kind of model.
+
+A family says how models come from rows (`Family.fit`), and how they are kept, applied and described. Its `Fit` is what
+deciding and solving need: searchers for collaborators, models for what was decided, and how well these models do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from comity.core.arrays import Floats
+from comity.core.kinds import ModelKind
+from comity.core.progress import Progress
+from comity.deciding.decision import Decision
+from comity.deciding.searcher import Searcher
+from comity.families.problem import Problem
+from comity.federation import Federation
+from comity.questions import Evaluation, Split
+from comity.questions.schema import Schema
+
+if TYPE_CHECKING:
+    from comity.families.network.checkpoint import Checkpoint
+    from comity.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """The models of a decision, and how well they do.
+
+    Attributes:
+        models: Of each kind, a model for each client (N, d).
+        penalties: Of each kind, the penalty of each client's model (N,); zeros where models have none.
+        evaluations: How well each client's models do on rows that trained and chose nothing.
+        warnings: What users should know of these figures.
+    """
+
+    models: Mapping[ModelKind, Floats]
+    penalties: Mapping[ModelKind, Floats]
+    evaluations: Mapping[str, Evaluation]
+    warnings: tuple[str, ...] = ()
+
+
+class Fit(ABC):
+    """A family at work on one federation."""
+
+    split: Split
+    """How rows are split."""
+    training: Mapping[str, Any]
+    """How models were trained, as plain values; nothing if they are exact."""
+
+    @abstractmethod
+    def searchers(self) -> Sequence[Searcher]:
+        """Return a searcher for each view of the rows: all rows, then each outer fold left out, then each resample."""
+
+    @abstractmethod
+    def evaluate(self, decisions: Sequence[Decision]) -> Evaluated:
+        """Train the models of a decision, the first of one for each view, and evaluate them."""
+
+    @abstractmethod
+    def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
+        """Return how well models do on the rows that clients keep for testing."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a fit is asked for.
+
+    Attributes:
+        federation: The clients.
+        study: The settings.
+        progress: Called with each stage.
+        checkpoint: Where to keep an unfinished training, if the family can resume one.
+        gradients: How many gradients of a client a training may take; as the study says unless given.
+    """
+
+    federation: Federation
+    study: Study
+    progress: Progress = field(default=lambda stage, done, total: None)
+    checkpoint: Checkpoint | None = None
+    gradients: int | None = None
+
+
+class Family(ABC):
+    """A kind of model."""
+
+    settings: ClassVar[frozenset[str]]
+    """Settings of a study that only some families use, and this one does."""
+    min_folds: ClassVar[int]
+    """The fewest folds that choose collaborators."""
+    tabular: ClassVar[bool]
+    """Whether clients hold tables, so that models have named columns and predict new rows of a table."""
+    exact: ClassVar[bool]
+    """Whether models are solved for, with a penalty, rather than trained step by step."""
+    resumes: ClassVar[bool]
+    """Whether a training that was interrupted can be resumed."""
+    model_file: ClassVar[str]
+    """The file in which models are saved: ``models.npz`` (64 bits) or ``models.safetensors`` (32 bits)."""
+
+    @abstractmethod
+    def questions(self, study: Study, *, classes: bool) -> tuple[str, ...]:
+        """Return the kinds of questions that clients are asked."""
+
+    @abstractmethod
+    def fit(self, request: Request, problem: Problem) -> Fit:
+        """Begin to learn models for a problem."""
+
+    @abstractmethod
+    def for_testing(self, study: Study) -> Study:
+        """Return the study to run where test rows evaluate models: without work that only evaluates them."""
+
+    @abstractmethod
+    def size(self, study: Study, schema: Schema) -> int | None:
+        """Return how many parameters a model has, None if any number will do."""
+
+    @abstractmethod
+    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
+        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f), whose last column is ones."""
+
+    @abstractmethod
+    def describe(self, study: Study, schema: Schema) -> str:
+        """Return what its models are, in a few words for a report."""
+
+    @abstractmethod
+    def loss_unit(self, schema: Schema) -> str:
+        """Return what losses are measured in, in words."""
+
+    @abstractmethod
+    def coefficients(self, schema: Schema, model: Floats) -> Floats | None:
+        """Return the coefficients of the encoded features (f + 1, outputs), the intercept last, if there are any."""

@@ -1,0 +1,1 @@
+"""Linear and logistic models: exact fronts from sums over rows."""

@@ -1,0 +1,1 @@
+"""How a client answers questions about generalised linear models; it sees rows."""

@@ -1,0 +1,77 @@
+"""Answers about losses: their moments, expansions, and gradients at given parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from comity.core.arrays import Floats
+from comity.core.likelihood import LogLoss
+from comity.families.glm.answers.noisy_moments import noisy_expand, noisy_moments, noisy_slopes
+from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
+from comity.rows.rows import Encoded, Rows
+from comity.rows.splits import Splits
+
+
+def moments(rows: Rows, question: Moments) -> MomentsAnswer:
+    """Return the moments of the rows in each view and fold."""
+    if rows.noise is not None:
+        return noisy_moments(rows, question, rows.noise)
+    here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
+    answers = [_moments_of_view(here, splits, view, question.points) for view in range(len(splits.counts))]
+    return MomentsAnswer(*(np.stack(part) for part in zip(*answers, strict=True)))
+
+
+def expand(rows: Rows, question: Expand) -> Expansion:
+    """Return the expansions of the loss at every client's point."""
+    if rows.noise is not None:
+        return noisy_expand(rows, question, rows.noise)
+    here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
+    own = question.points[:, question.own]
+    folds = [_moments_of_view(here, splits, view, own) for view in range(len(own))]
+    whole = [
+        [_moments_of_rows(here, splits.counts[view], points[place : place + 1])[:2] for place in range(len(points))]
+        for view, points in enumerate(question.points)
+    ]
+    gram, cross, square, count = (np.stack(part) for part in zip(*folds, strict=True))
+    return Expansion(
+        gram,
+        cross,
+        square,
+        count,
+        whole_gram=np.array([[gram for gram, _ in each] for each in whole]),
+        whole_cross=np.array([[cross for _, cross in each] for each in whole]),
+    )
+
+
+def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -> tuple[Floats, ...]:
+    folds = [_moments_of_rows(rows, splits.counts[view] * mask, points[view : view + 1]) for mask in splits.masks]
+    gram, cross, square, count = zip(*folds, strict=True)
+    return np.stack(gram), np.stack(cross), np.array(square), np.array(count)
+
+
+def _moments_of_rows(rows: Encoded, counts: Floats, point: Floats) -> tuple[Floats, Floats, float, float]:
+    """Return the moments of rows that count `counts` times; for classes, those of the expansion at a point."""
+    here = np.flatnonzero(counts)
+    taken, features, target = counts[here], rows.features[here], rows.target[here]
+    if not rows.classes:
+        weighted = features * taken[:, None]
+        return weighted.T @ features, weighted.T @ target, float(taken @ target**2), float(taken.sum())
+    loss, theta = LogLoss(features, target, rows.classes), point[0]
+    slope, curvature = loss.slope(theta, taken), loss.curvature(theta, taken)
+    level = float(taken @ loss.rows(theta)) - slope @ theta + theta @ curvature @ theta / 2
+    return curvature / 2, (curvature @ theta - slope) / 2, float(level), float(taken.sum())
+
+
+def slopes(rows: Rows, question: Slopes) -> SlopesAnswer:
+    """Return loss, gradient and curvature at some parameters."""
+    if rows.noise is not None:
+        return noisy_slopes(rows, question, rows.noise)
+    loss = rows.encoded(question.schema).loss
+    counts = rows.splits(question.schema, question.split).counts[question.views.astype(np.intp)]
+    every = list(zip(question.parameters, counts, strict=True))
+    return SlopesAnswer(
+        losses=np.array([count @ loss.rows(model) for model, count in every]),
+        slopes=np.stack([loss.slope(model, count) for model, count in every]),
+        curvatures=np.stack([loss.curvature(model, count) for model, count in every]),
+        rows=counts.sum(axis=1),
+    )

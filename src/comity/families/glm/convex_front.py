@@ -1,0 +1,191 @@
+"""The exact Pareto front of log losses (logistic and softmax regression), in few rounds of questions.
+
+For weights w over the clients and a penalty λ the model θ minimises Σ w_j L_j(θ) / s + λ θᵀDθ, with L_j the loss summed
+over client j's n_j rows, s = Σ w_j n_j, and D as in `comity.families.glm.quadratic_front`. `newton` finds many such
+models at once: a round asks every client for loss, gradient (slope) and Hessian (curvature) at all the models in which
+it has a weight. `expand` replaces each client's loss by its second-order expansion at the pooled model of all rows. The
+result is a `QuadraticFront`, on which collaborators are searched without further questions. `expand_at` expands at a
+separate point for each client, where its search led.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from comity.core.arrays import Floats, Integers
+from comity.core.likelihood import spare_intercepts
+from comity.core.progress import Advance
+from comity.families.glm.quadratic_front import QuadraticFront
+from comity.federation import Federation
+from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer, Split
+from comity.questions.schema import Schema
+
+_POOLED_PENALTY = 1e-3  # of the model at which losses are expanded
+_SHORTENING = 0.25  # of a step that did not lower the loss
+_MIN_DECREASE = 1e-10  # expected from another step, relative to the loss
+_MAX_CHANGE = 5.0  # of a parameter in one step: features are standardised
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRequest:
+    """M models to train: weights (M, N) over the clients, penalties (M,), the views (M,) of the rows, starts (M, d)."""
+
+    weights: Floats
+    penalties: Floats
+    views: Integers
+    start: Floats
+
+    def some(self, chosen: Integers) -> ModelRequest:
+        """Return the request for some of the models."""
+        return ModelRequest(self.weights[chosen], self.penalties[chosen], self.views[chosen], self.start[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class ConvexFront:
+    """The front of a federation's clients, for a schema whose target is classes, and a split of the rows.
+
+    `size` is the number of parameters d, `outputs` the number of intercepts; `per_client` as in `QuadraticFront`.
+    """
+
+    federation: Federation
+    schema: Schema
+    split: Split
+    size: int
+    outputs: int
+    per_client: bool = False
+
+    def newton(self, wanted: ModelRequest, rounds: int, progress: Advance | None = None) -> Floats:
+        """Return the parameters (M, d) of the models by Newton's method; each client is asked at most `rounds` times.
+
+        A step that does not lower the loss is shortened and tried again: undamped, Newton's method diverges on rows
+        that are nearly separable.
+        """
+        penalised = spare_intercepts(self.size, self.outputs)
+        best, tried = wanted.start.copy(), wanted.start.copy()
+        values = np.full(len(best), np.inf)
+        active = np.arange(len(best))
+        for number in range(rounds):
+            if progress is not None:
+                progress(number, rounds)
+            part = wanted.some(active)
+            loss, slope, curvature = self._ask(part, tried[active])
+            penalty = part.penalties[:, None] * penalised
+            loss = loss + (penalty * tried[active] ** 2).sum(axis=1)
+            slope = slope + 2 * penalty * tried[active]
+            curvature[:, np.arange(self.size), np.arange(self.size)] += 2 * penalty
+            better = loss <= values[active]
+            worse, improved = active[~better], active[better]
+            tried[worse] = best[worse] + _SHORTENING * (tried[worse] - best[worse])
+            best[improved], values[improved] = tried[improved], loss[better]
+            step = np.linalg.solve(curvature[better], slope[better][..., None])[..., 0]
+            decrease = (step * slope[better]).sum(axis=1)
+            step *= np.minimum(1.0, _MAX_CHANGE / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300))
+            tried[improved] = best[improved] - step
+            done = improved[decrease <= _MIN_DECREASE * np.maximum(np.abs(values[improved]), 1e-12)]
+            best[done] = tried[done]  # without evaluating it, since this last step is tiny
+            active = np.setdiff1d(active, done, assume_unique=True)
+            if not active.size:
+                break
+        return best
+
+    def _ask(self, wanted: ModelRequest, parameters: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return weighted mean losses (M,), slopes (M, d) and curvatures (M, d, d) at parameters (M, d)."""
+        asked: dict[str, Slopes] = {}
+        chosen: dict[str, Integers] = {}
+        for number, client in enumerate(self.federation.clients):
+            here = np.flatnonzero(wanted.weights[:, number])
+            if here.size:
+                chosen[client] = here
+                views = wanted.views[here].astype(np.float64)
+                asked[client] = Slopes(self.schema, self.split, parameters[here], views)
+        answers: dict[str, SlopesAnswer] = self.federation.ask(asked)
+        count = len(parameters)
+        loss, rows = np.zeros(count), np.zeros(count)
+        slope, curvature = np.zeros((count, self.size)), np.zeros((count, self.size, self.size))
+        position = {client: number for number, client in enumerate(self.federation.clients)}
+        for client, answer in answers.items():
+            here = chosen[client]
+            weight = wanted.weights[here, position[client]]
+            if self.per_client:
+                weight = weight / answer.rows
+            loss[here] += weight * answer.losses
+            slope[here] += weight[:, None] * answer.slopes
+            curvature[here] += weight[:, None, None] * answer.curvatures
+            rows[here] += weight * answer.rows
+        return loss / rows, slope / rows[:, None], curvature / rows[:, None, None]
+
+    def pooled(self, rounds: int, progress: Advance | None = None) -> Floats:
+        """Return the pooled model of all clients' rows, for every view that is not a resample (1 + judges, d)."""
+        split = self.split
+        views = 1 + split.judges
+        clients = len(self.federation.clients)
+        start = np.zeros((views, self.size))
+        weights = np.full((views, clients), 1 / clients)
+        request = ModelRequest(weights, np.full(views, _POOLED_PENALTY), np.arange(views), start)
+        return self.newton(request, rounds, progress)
+
+    def expand_at(self, points: Floats) -> tuple[QuadraticFront, ...]:
+        """Return the quadratic front of every view, expanded at a separate point for each client (1 + judges, N, d).
+
+        If clients differ much, the pooled model is far from each client's optimum, and an expansion at it is inexact.
+        """
+        split = self.split
+        everywhere = np.concatenate([points, np.repeat(points[:1], split.resamples, axis=0)])
+        answers = self.federation.ask(
+            {
+                client: Expand(self.schema, self.split, everywhere, own)
+                for own, client in enumerate(self.federation.clients)
+            }
+        ).values()
+        return tuple(
+            QuadraticFront(
+                **_sums(answers, view),
+                intercepts=self.outputs,
+                per_client=self.per_client,
+                likelihood=True,
+                repeats=split.repeats,
+                whole_gram=np.stack([answer.whole_gram[view] for answer in answers], axis=1),
+                whole_cross=np.stack([answer.whole_cross[view] for answer in answers], axis=1),
+            )
+            for view in range(split.views)
+        )
+
+    def expand(self, points: Floats) -> tuple[QuadraticFront, ...]:
+        """Return the quadratic front of every view, its losses expanded at the view's point (1 + judges, d).
+
+        Resamples are expanded at the point of the view of all rows.
+        """
+        split = self.split
+        everywhere = np.concatenate([points, np.repeat(points[:1], split.resamples, axis=0)])
+        return quadratic_fronts(
+            self.federation, self.schema, split, everywhere, outputs=self.outputs, per_client=self.per_client
+        )
+
+
+def quadratic_fronts(
+    federation: Federation, schema: Schema, split: Split, points: Floats, *, outputs: int, per_client: bool
+) -> tuple[QuadraticFront, ...]:
+    """Ask for moments, in one round, and return the quadratic front of every view.
+
+    Without `points` (shape (0, d)) the target is a number and the fronts are exact.
+    """
+    answers = federation.ask(Moments(schema, split, points)).values()
+    return tuple(
+        QuadraticFront(
+            **_sums(answers, view),
+            intercepts=outputs,
+            per_client=per_client,
+            likelihood=points.size > 0,
+            repeats=split.repeats,
+        )
+        for view in range(split.views)
+    )
+
+
+def _sums(answers: Iterable[MomentsAnswer | Expansion], view: int) -> dict[str, Floats]:
+    """Return the sums of all clients in a view, as fields of `QuadraticFront`."""
+    names = ("gram", "cross", "square", "rows")
+    return {name: np.stack([getattr(answer, name)[view] for answer in answers]) for name in names}

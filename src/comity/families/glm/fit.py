@@ -1,0 +1,172 @@
+"""Linear models at work on a federation: searchers on exact fronts, models for decisions, and their evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from comity.core.arrays import Booleans, Floats
+from comity.core.kinds import ModelKind
+from comity.deciding.decision import Decision
+from comity.deciding.searcher import Searcher
+from comity.errors import InputError
+from comity.families.family import Evaluated, Fit, Request
+from comity.families.glm.estimation import OWN_PENALTIES, Classes, Estimation, Regression
+from comity.families.glm.quadratic_front import QuadraticFront
+from comity.families.glm.searcher import FrontSearcher
+from comity.families.problem import Problem
+from comity.federation import Federation
+from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
+from comity.search.collaborators import Search
+
+_MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearFit(Fit):
+    """Linear models of one federation.
+
+    Attributes:
+        federation: The clients.
+        problem: What is to be learned.
+        search: How collaborators are looked for.
+        split: How rows are split.
+        estimation: How fronts and models come from the clients' sums.
+        seed: Draws what is random in an evaluation.
+    """
+
+    federation: Federation
+    problem: Problem
+    search: Search
+    split: Split
+    estimation: Estimation
+    seed: int
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: Request, problem: Problem) -> LinearFit:
+        """Return the fit of a request, having checked that there are rows enough."""
+        federation, study = request.federation, request.study
+        split = study.split(len(federation.clients))
+        _check_rows(problem.rows, split)
+        penalties = OWN_PENALTIES if study.penalty is None else np.array([study.penalty])
+        estimation = (Classes if problem.classes else Regression)(
+            federation, problem.schema, split, study.weights == "client", penalties, request.progress
+        )
+        return cls(federation, problem, study.search_settings(), split, estimation, study.seed)
+
+    @cached_property
+    def _fronts(self) -> tuple[QuadraticFront, ...]:
+        """The front of every view."""
+        return self.estimation.fronts()
+
+    def searchers(self) -> Sequence[Searcher]:
+        """Return a searcher for each view of the rows."""
+        return [FrontSearcher(front, self.search) for front in self._fronts]
+
+    def evaluate(self, decisions: Sequence[Decision]) -> Evaluated:
+        """Train the models of a decision, and evaluate on each outer fold those that were trained without it."""
+        views = 1 + self.split.judges
+        decided = list(decisions[:views])
+        models, penalties = self.estimation.models(self._fronts[:views], decided)
+        joined, evaluated = _share_models(decided, models, penalties)
+        self.estimation.progress("evaluating", 0, 1)
+        clients = self.federation.clients
+        answers = self.federation.ask(
+            {
+                client: Evaluate(
+                    self.problem.schema,
+                    self.split,
+                    self.problem.metric,
+                    np.stack([models[kind][:, place] for kind in ModelKind]),
+                    np.stack([evaluated[kind][:, place] for kind in ModelKind]).astype(np.float64),
+                )
+                for place, client in enumerate(clients)
+            }
+        )
+        coalition = ModelKind.COALITION
+        return Evaluated(
+            {kind: models[kind][0] for kind in ModelKind},
+            {kind: penalties[kind][0] for kind in ModelKind},
+            answers,
+            tuple(_hardly_evaluated(clients, self.problem.rows, joined[coalition], evaluated[coalition])),
+        )
+
+    def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
+        """Evaluate models on the rows that clients keep for testing."""
+        schema = self.problem.schema
+        return self.federation.ask(
+            {
+                client: EvaluateLinear(
+                    schema,
+                    self.problem.metric,
+                    np.stack([evaluated.models[kind][place] for kind in ModelKind]),
+                    self.seed,
+                )
+                for place, client in enumerate(self.federation.clients)
+            }
+        )
+
+
+def _share_models(
+    decisions: Sequence[Decision], models: Mapping[ModelKind, Floats], penalties: Mapping[ModelKind, Floats]
+) -> tuple[dict[ModelKind, Booleans], dict[ModelKind, Booleans]]:
+    """Give every client the models that it really gets, in `models` (V, N, d) and `penalties` (V, N) of V views.
+
+    - A client that is alone in the final decision has its own model in every view.
+    - A client that joins only in some outer folds is scored on those folds; if it joins in none, its gain is unknown.
+    - A client that has all its wishes met in its coalition has the same model there and at best.
+
+    Returns:
+        Of each kind, which clients share a model (N,), and which outer folds evaluate whose models (V - 1, N).
+    """
+    sharing = [_sharing(decision) for decision in decisions]
+    joined = sharing[0]
+    for kind in (ModelKind.COALITION, ModelKind.BEST):
+        alone = ~joined[kind]
+        models[kind][:, alone] = models[ModelKind.ALONE][:, alone]
+        penalties[kind][:, alone] = penalties[ModelKind.ALONE][:, alone]
+    evaluated = {kind: np.array([each[kind] for each in sharing[1:]]) | ~joined[kind] for kind in ModelKind}
+    met = (decisions[0].sets == decisions[0].wishes).all(axis=1) & joined[ModelKind.COALITION]
+    for array in (models, penalties, evaluated):
+        array[ModelKind.BEST][:, met] = array[ModelKind.COALITION][:, met]
+    return joined, evaluated
+
+
+def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
+    """Return for each kind of model which clients share one (N,)."""
+    together = [len(decision.equilibrium.coalition_of(client)) > 1 for client in decision.clients]
+    wanting: Booleans = decision.wishes.sum(axis=1) > 1
+    return {
+        ModelKind.ALONE: np.zeros_like(wanting),
+        ModelKind.COALITION: np.array(together),
+        ModelKind.BEST: wanting,
+        ModelKind.TOGETHER: np.ones_like(wanting),
+    }
+
+
+def _hardly_evaluated(
+    clients: Sequence[str], rows: Mapping[str, int], joined: Booleans, evaluated: Booleans
+) -> Iterator[str]:
+    """Yield a warning for each client that joined (N,) in so few outer folds (V - 1, N) that few rows evaluate it."""
+    for client, joins, share in zip(clients, joined, evaluated.mean(axis=0), strict=True):
+        if joins and 0 < share < _MIN_SHARE_EVALUATED:  # a share of 0 shows in its figures: they are unknown
+            yield (
+                f"client {client!r} would stay alone without some of its rows: its gain is estimated on "
+                f"{share * rows[client]:.0f} of {rows[client]} rows, and may be nothing"
+            )
+
+
+def _check_rows(rows: Mapping[str, int], split: Split) -> None:
+    needed = max(2 * split.folds, split.judges)
+    for client, count in rows.items():
+        if count < needed:
+            raise InputError(
+                f"client {client!r} has {count} rows, too few for {split.folds} folds and {split.judges} judges "
+                f"(it takes {needed}); leave it out, or take fewer folds and judges"
+            )

@@ -1,0 +1,1 @@
+"""Neural networks, with a hypernetwork for the front; needs torch."""

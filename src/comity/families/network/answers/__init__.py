@@ -1,0 +1,1 @@
+"""How a client answers questions about networks; it sees rows."""

@@ -1,0 +1,34 @@
+"""From the outputs of a network to predictions of the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from comity.core.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class TargetScale:
+    """The scale of a target: a number, standardised by mean and scale (`classes` is 0), or one of several classes.
+
+    >>> TargetScale(classes=0, mean=10.0, scale=2.0).predictions(torch.tensor([[0.5], [-1.0]]))
+    array([11.,  8.])
+    """
+
+    classes: int
+    mean: float = 0.0
+    scale: float = 1.0
+
+    def predictions(self, outputs: Tensor) -> Floats:
+        """Return predictions (n,) in the units of the target, or probabilities (n, C)."""
+        if self.classes:
+            return np.asarray(torch.softmax(outputs.double(), dim=1).cpu().numpy())
+        return np.asarray(outputs.double().reshape(-1).cpu().numpy() * self.scale + self.mean)
+
+    def as_given(self, target: Floats) -> Floats:
+        """Return a standardised target in its original units."""
+        return target if self.classes else target * self.scale + self.mean

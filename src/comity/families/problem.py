@@ -1,0 +1,70 @@
+"""What is to be learned: the schema that clients agreed on, the metric, and how many rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from comity.core.metrics import DEFAULT, METRICS
+from comity.errors import InputError
+from comity.federation import Federation
+from comity.questions import Describe, Description
+from comity.questions.schema import Schema, agree
+
+if TYPE_CHECKING:
+    from comity.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be learned from a federation.
+
+    Attributes:
+        rows: How many rows each client has.
+        schema: How rows become numbers, and what is predicted.
+        metric: How models are evaluated.
+        left_out: Columns that cannot be used.
+        warnings: What had to be decided to agree on the schema, in sentences.
+        private: Clients whose answers are clipped or noisy.
+    """
+
+    rows: Mapping[str, int]
+    schema: Schema
+    metric: str
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes of the target, none if it is a number."""
+        return self.schema.target.classes
+
+
+def state_problem(federation: Federation, study: Study) -> Problem:
+    """Ask all clients for their columns, and return what is to be learned from them."""
+    answers = ask_columns(federation, study.target, classes=study.task == "classes")
+    columns = {client: answer.columns for client, answer in answers.items()}
+    task = study.task or (METRICS[study.metric].task if study.metric else None)
+    agreement = agree(columns, study.target, task=task, exclude=study.exclude, keep=study.keep)
+    return Problem(
+        rows={client: answer.rows for client, answer in answers.items()},
+        schema=agreement.schema,
+        metric=study.metric or DEFAULT[agreement.schema.target.task],
+        left_out=agreement.left_out,
+        warnings=agreement.warnings,
+        private=private_clients(answers),
+    )
+
+
+def ask_columns(federation: Federation, target: str, *, classes: bool) -> dict[str, Description]:
+    """Ask all clients for their columns."""
+    if len(federation.clients) < 2:
+        raise InputError("there is one client only; there is nobody to train with")
+    return federation.ask(Describe(target, classes=classes))
+
+
+def private_clients(answers: Mapping[str, Description]) -> tuple[str, ...]:
+    """Return the clients whose answers are clipped or noisy."""
+    return tuple(client for client, answer in answers.items() if answer.private)

@@ -1,0 +1,1 @@
+"""A deployment on real machines: its files, keys, addresses and processes."""

@@ -1,0 +1,166 @@
+"""The coordinator's SuperLink at two addresses (``python -m comity.flower.deploy.superlink``).
+
+Flower's SuperLink serves three interfaces at one address: for SuperNodes (``/v1/fleet``), for starting runs and
+registering keys (``/v1/control``), and for running apps (``/v1/runtime``). Only the first authenticates its callers, so
+anybody who reaches the address could register a key, or run code at every site. This module therefore serves
+everything at an internal address, which only this machine reaches, and only ``/v1/fleet`` at the public address.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import uvicorn
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from comity.flower.deploy.addresses import Address, read_address
+
+_INTERNAL_HOST = "127.0.0.1"
+# Only plain names of operations: a path with dots or more slashes could lead to another interface.
+_PUBLIC_PATHS = re.compile(r"/health|/v1/fleet/[a-z]+(-[a-z]+)*")
+
+
+def superlink_arguments(control_port: int, database: Path, certificates: Path | None) -> list[str]:
+    """Return the arguments of ``flower-superlink``; with a directory of certificates, TLS and authentication are on."""
+    arguments = ["--host", _INTERNAL_HOST, "--port", str(control_port), "--database", str(database)]
+    arguments.append("--disable-runtime-dependency-installation")
+    if certificates is None:
+        return [*arguments, "--insecure"]
+    return [
+        *arguments,
+        *("--ssl-ca-certfile", str(certificates / "ca.crt")),
+        *("--ssl-certfile", str(certificates / "server.crt")),
+        *("--ssl-keyfile", str(certificates / "server.key")),
+        "--enable-supernode-auth",
+    ]
+
+
+def restrict_public_access(app: ASGIApp, internal: Address) -> ASGIApp:
+    """Return an application that is `app` for connections to the address `internal`, and part of it for all others.
+
+    It checks the same path by which `app` chooses an operation, so the two cannot disagree; and the address is that of
+    the connection, which a caller cannot forge.
+    """
+    not_found = Response(status_code=404)
+
+    async def restricted(scope: Scope, receive: Receive, send: Send) -> None:
+        is_internal = scope["type"] == "lifespan" or tuple(scope["server"] or ()) == (internal.host, internal.port)
+        is_public = scope["type"] == "http" and _PUBLIC_PATHS.fullmatch(scope["path"])
+        await (app if is_internal or is_public else not_found)(scope, receive, send)
+
+    return restricted
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The two addresses of a SuperLink with their bound sockets; connections are refused until it serves there."""
+
+    internal: Address
+    public: Address
+    sockets: list[socket.socket]
+
+    @classmethod
+    def bind(cls, internal: Address, public: Address) -> Endpoints:
+        """Bind both addresses, or raise an `OSError` whose `filename` is the address that is in use."""
+        first = _bind(public)
+        try:
+            return cls(internal, public, [first, _bind(internal)])
+        except OSError:
+            first.close()
+            raise
+
+    def close(self) -> None:
+        """Release both addresses."""
+        for bound in self.sockets:
+            bound.close()
+
+    def serve(self, app: ASGIApp, **settings: Any) -> None:
+        """Serve an application at both addresses, as ``uvicorn.run`` does at one with these settings."""
+        settings |= {"host": self.internal.host, "port": self.internal.port, "ws": "none"}
+        server = _AnnouncingServer(uvicorn.Config(restrict_public_access(app, self.internal), **settings), self.public)
+        for bound in self.sockets:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it is stopped
+            server.run(self.sockets)
+        if not server.announced:
+            sys.exit("the SuperLink could not start")
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """A server that prints when sites can connect."""
+
+    def __init__(self, config: uvicorn.Config, public: Address) -> None:
+        super().__init__(config)
+        self._public = public
+        self.announced = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # An event loop may not report that it failed to listen, and then no connection would ever be answered.
+        listening = [bound.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) for bound in sockets or ()]
+        if not self.started or not all(listening):
+            self.should_exit = True
+            return
+        self.announced = True
+        print(f"Sites can connect to {self._public}.", flush=True)
+
+
+def _bind(address: Address) -> socket.socket:
+    """Return a socket bound to an address, which no other process can bind; set SO_REUSEADDR before listening."""
+    bound = socket.socket(address.family)
+    # While on, the address can be bound right after another server has ended; then off, so that nobody else binds it.
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if address.family == socket.AF_INET6:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    try:
+        bound.bind((address.host, address.port))
+    except OSError as error:
+        bound.close()
+        raise OSError(error.errno, error.strerror, str(address)) from None
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+    return bound
+
+
+def serve_superlink_at(endpoints: Endpoints) -> None:
+    """Make Flower's SuperLink in this process serve at these addresses."""
+    # Flower has no hook for this. A later version that serves in another way finds its address in use and exits.
+    internal: Any = import_module("flwr.superlink.cli.flower_superlink")
+    internal.uvicorn = SimpleNamespace(run=endpoints.serve)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the SuperLink until it is stopped."""
+    parser = argparse.ArgumentParser(
+        prog="python -m comity.flower.deploy.superlink", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--listen", required=True, metavar="HOST:PORT", help="where sites connect")
+    parser.add_argument("--control-port", required=True, type=int, help="the port of the internal address")
+    parser.add_argument("--database", required=True, type=Path, help="the SuperLink's database file")
+    secured = parser.add_mutually_exclusive_group(required=True)
+    secured.add_argument("--certificates", type=Path, metavar="DIR", help="ca.crt, server.crt and server.key")
+    secured.add_argument("--insecure", action="store_true", help="no encryption; anybody may join")
+    given = parser.parse_args(arguments)
+    try:
+        endpoints = Endpoints.bind(Address(_INTERNAL_HOST, given.control_port), read_address(given.listen))
+    except OSError as error:
+        parser.exit(2, f"cannot listen on {error.filename} ({error.strerror}); is something else running there?\n")
+    serve_superlink_at(endpoints)
+    from flwr.superlink.cli import flower_superlink
+
+    sys.argv = ["flower-superlink", *superlink_arguments(given.control_port, given.database, given.certificates)]
+    flower_superlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Who benefits from whom, and what follows: graphs, games, equilibria and their proof."""

@@ -1,0 +1,281 @@
+"""The inequalities of a certificate: a few utilities decide both axioms, as docs/theory.md proves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from comity.core.names import Coalition, shown
+from comity.core.numbers import check_finite
+from comity.game.axioms import NOTHING_FORGIVEN, Utility, Witness
+
+Stays = Callable[[str, Coalition], bool]
+"""Whether a client stays in a coalition."""
+_MAX_QUESTIONS_FOR_SMALLEST = 10_000
+_ROUNDING = 1e-12  # the relative difference that adding the same numbers in another order may make
+
+
+@dataclass(frozen=True, slots=True)
+class OuterInequality:
+    """`client` gains nothing from the clients `among`: ``best`` = U(i, among) ≤ U(i, C) = ``utility``."""
+
+    client: str
+    among: Coalition
+    utility: float
+    best: float
+
+    @property
+    def margin(self) -> float:
+        """How much better the coalition is than the best among the clients; negative only within what is forgiven."""
+        return self.utility - self.best
+
+
+@dataclass(frozen=True, slots=True)
+class InnerInequality:
+    """Leaving `without` out of its coalition costs `client`: ``reduced`` = U(i, C∖without) < U(i, C) = ``utility``."""
+
+    client: str
+    without: Coalition
+    utility: float
+    reduced: float
+
+    @property
+    def margin(self) -> float:
+        """What `client` would lose without them."""
+        return self.utility - self.reduced
+
+
+class Values:
+    """The utility, called once for each client and set, and checked to be finite and maximal.
+
+    A utility is maximal if it never falls when a set grows. Each value is compared with those of the client's own
+    coalition and of all clients; `contradiction` describes the first fall that was found.
+    """
+
+    def __init__(
+        self,
+        utility: Utility,
+        homes: Mapping[str, Coalition],
+        tolerance: float,
+        forgiven: Mapping[str, float] = NOTHING_FORGIVEN,
+    ) -> None:
+        self.utility = utility
+        self.homes = homes
+        self.all_clients = frozenset(homes)
+        self.tolerance = tolerance
+        self.forgiven = forgiven
+        self.contradiction: str | None = None
+        self._known: dict[tuple[str, Coalition], float] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of utilities that were asked for."""
+        return len(self._known)
+
+    def __call__(self, client: str, coalition: Coalition) -> float:
+        """Return the utility of a client with a coalition."""
+        key = (client, coalition)
+        if key not in self._known:
+            self._known[key] = check_finite(
+                self.utility(client, coalition),
+                lambda: f"the utility of {shown(client)} with {shown(sorted(coalition))}",
+            )
+            self._compare(client, coalition)
+        return self._known[key]
+
+    def home(self, client: str) -> float:
+        """Return the utility of a client in its own coalition."""
+        return self(client, self.homes[client])
+
+    def gains(self, client: str, coalition: Coalition) -> bool:
+        """Return whether a client is better off with a coalition than in its own."""
+        return self(client, coalition) > self.home(client) + self.tolerance + self.forgiven.get(client, 0.0)
+
+    def loses(self, client: str, coalition: Coalition) -> bool:
+        """Return whether a client is worse off with a coalition than in its own."""
+        return self(client, coalition) < self.home(client) - self.tolerance
+
+    def _compare(self, client: str, coalition: Coalition) -> None:
+        """Compare a new value with those of the client's own coalition and of all clients, if the sets are nested."""
+        for other in (self.homes[client], self.all_clients):
+            if (client, other) in self._known:
+                small, large = sorted((coalition, other), key=len)
+                less, more = self._known[client, small], self._known[client, large]
+                if small <= large and less > more + _ROUNDING * abs(less):
+                    self.contradiction = self.contradiction or (
+                        f"{client} has {less:.6g} with {{{', '.join(sorted(small))}}} "
+                        f"and {more:.6g} with {{{', '.join(sorted(large))}}}"
+                    )
+
+
+def check_outer(
+    coalitions: list[tuple[str, ...]], values: Values
+) -> tuple[tuple[OuterInequality, ...], tuple[Coalition, ...], Witness | None]:
+    """Look for an order in which each client gains nothing from those that remain (docs/theory.md, Theorem 1).
+
+    1. Go through the coalitions in the given order. If no member of a coalition gains from all that remain, the
+       coalition leaves. Repeat until none leaves. (For an `Equilibrium`, one pass asks for each client once.)
+    2. Do the same with the single clients of the coalitions that are left.
+    3. The clients that remain now, if any, would all gain together. Because sets in which all members gain are closed
+       under union, they are the largest rival coalition; a smallest one inside it becomes the witness.
+
+    Returns the inequalities, the coalitions in the order in which they left, and the rival coalition if there is one.
+    """
+    found: dict[str, OuterInequality] = {}
+
+    def can_leave(i: str, among: Coalition) -> bool:
+        if i not in found and not values.gains(i, among):
+            found[i] = OuterInequality(i, among, values.home(i), values(i, among))
+        return i in found
+
+    waiting = dict.fromkeys(coalitions)
+    order: list[Coalition] = []
+    stuck = False
+    while waiting and not stuck:
+        stuck = True
+        for coalition in tuple(waiting):
+            among = frozenset(i for other in waiting for i in other)
+            if all(can_leave(i, among) for i in coalition):
+                order.append(frozenset(coalition))
+                del waiting[coalition]
+                stuck = False
+
+    rest = tuple(i for coalition in waiting for i in coalition)
+    while rest and len(staying := tuple(i for i in rest if not can_leave(i, frozenset(rest)))) < len(rest):
+        rest = staying
+    rival = _smallest(rest, lambda i, among: values.gains(i, among))
+    return tuple(found.values()), tuple(order), _witness("outer", rival, values)
+
+
+def check_inner(
+    coalitions: list[tuple[str, ...]], values: Values, collaborators_of: Callable[[str], Coalition] | None
+) -> tuple[tuple[InnerInequality, ...], list[Witness | None], list[str]]:
+    """Look in every coalition for a part that can leave without loss (docs/theory.md, Theorem 2).
+
+    1. Find out which clients each member needs: those whose absence costs it. Only its collaborators are tried, or, if
+       they are not given, all other members.
+    2. Find the groups of members that need each other and that no other member needs. If the coalition is strongly
+       connected, it is the only such group, and no part can leave.
+    3. For each group, take the members outside it and send away those that lose, until none does. The rest, if any, can
+       leave without loss; a smallest part of it becomes a witness.
+
+    Returns the inequalities, the parts that can leave (None for each group without one), and notes on ties.
+    """
+    checked: dict[tuple[str, Coalition], InnerInequality] = {}
+    leaving: list[Witness | None] = []
+    notes: list[str] = []
+
+    def costs(i: str, home: Coalition, left: Coalition) -> bool:
+        loses = values.loses(i, left)
+        if loses:
+            checked[i, home - left] = InnerInequality(i, home - left, values.home(i), values(i, left))
+        return loses
+
+    for coalition in coalitions:
+        if len(coalition) == 1:  # it has no proper part
+            continue
+        home = frozenset(coalition)
+        needed_by: dict[str, list[str]] = {j: [] for j in coalition}
+        for i in coalition:
+            wanted = home if collaborators_of is None else collaborators_of(i) & home
+            for j in coalition:
+                if j == i or j not in wanted:
+                    continue
+                if costs(i, home, home - {j}):
+                    needed_by[j].append(i)
+                elif collaborators_of is not None:
+                    notes.append(f"{i} does as well without {j}: another best set exists")
+        for component in _needed_by_no_other(needed_by):
+            rest = tuple(i for i in coalition if i not in component)
+            part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
+            leaving.append(_witness("inner", _smallest(part, lambda i, left: not values.loses(i, left)), values))
+    return tuple(checked.values()), leaving, notes
+
+
+def _needed_by_no_other(needed_by: Mapping[str, Collection[str]]) -> list[set[str]]:
+    """Return the groups of clients that need each other, directly or through others, and that no other client needs.
+
+    1. Start at a client. While some client depends on the present one (needs it, directly or through others) without
+       the present one depending on it, move on to that client.
+    2. At the end, all clients that depend on the present one are a group.
+    3. Start again at a client that no known group depends on, until there is none.
+
+    The solver finds such groups by another algorithm, so that a mistake in one of them shows in the other.
+    """
+    needs: dict[str, list[str]] = {client: [] for client in needed_by}
+    for client, others in needed_by.items():
+        for other in others:
+            needs[other].append(client)
+    found: list[set[str]] = []
+    settled: set[str] = set()
+    for client in needed_by:
+        if client in settled:
+            continue
+        present = client
+        dependent, supporting = _reachable(present, needed_by), _reachable(present, needs)
+        while not dependent.keys() <= supporting.keys():
+            present = next(other for other in dependent if other not in supporting)
+            dependent, supporting = _reachable(present, needed_by), _reachable(present, needs)
+        found.append(set(dependent))
+        settled.update(supporting)
+    position = {client: place for place, client in enumerate(needed_by)}
+    return sorted(found, key=lambda part: min(position[client] for client in part))
+
+
+def _reachable(client: str, edges: Mapping[str, Collection[str]]) -> dict[str, None]:
+    """Return a client and all that can be reached from it along the edges, in the order in which they are found."""
+    found, frontier = {client: None}, [client]
+    while frontier:
+        new = dict.fromkeys(other for other in edges[frontier.pop()] if other not in found)
+        found |= new
+        frontier += new
+    return found
+
+
+def _largest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
+    """Return the largest subset whose members all stay in it, by sending away those that do not, again and again.
+
+    This is correct if a client that stays in a set also stays in every larger set.
+    """
+    while clients:
+        among = frozenset(clients)
+        staying = tuple(i for i in clients if stays(i, among))
+        if staying == clients:
+            return clients
+        clients = staying
+    return ()
+
+
+class _TooManyQuestionsError(Exception):
+    pass
+
+
+def _smallest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
+    """Return a subset whose members all stay in it and that has no smaller one inside it.
+
+    The members of `clients` all stay. Leave out each client in turn, the last one first, and go on with the largest
+    subset of the others whose members all stay, if there is one. This takes up to n³ questions for n clients, only to
+    make the witness easier to read, and therefore stops after some thousands.
+    """
+    questions = itertools.count()
+
+    def counted(i: str, among: Coalition) -> bool:
+        if next(questions) >= _MAX_QUESTIONS_FOR_SMALLEST:
+            raise _TooManyQuestionsError
+        return stays(i, among)
+
+    with suppress(_TooManyQuestionsError):
+        for i in reversed(clients):
+            if i in clients and (fewer := _largest(tuple(j for j in clients if j != i), counted)):
+                clients = fewer
+    return clients
+
+
+def _witness(axiom: Literal["inner", "outer"], members: tuple[str, ...], values: Values) -> Witness | None:
+    if not members:
+        return None
+    then = {i: values(i, frozenset(members)) for i in members}
+    return Witness(axiom, members, {i: values.home(i) for i in members}, then)

@@ -1,0 +1,375 @@
+"""The schema that all clients share: how columns become features, agreed from summaries of the clients' columns.
+
+Numbers are standardised by the mean and the standard deviation over all clients, categories become one indicator column
+for each level, and missing values become the mean, with an indicator column beside it. Nothing here sees a row.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from comity.core.metrics import METRICS
+from comity.core.names import shown
+from comity.core.tasks import Task
+from comity.core.text import count
+from comity.core.wording import mention
+from comity.errors import InputError
+
+ColumnKind = Literal["number", "text", "mixed", "empty"]
+_MISSING = "(missing)"
+_MAX_NAMES_SHOWN = 20
+_MAX_CLIENTS_SHOWN = 3
+_MIN_ROWS_OF_IDENTIFIERS = 50  # with fewer rows, distinct values are likely to be chance
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """A client's summary of one of its columns.
+
+    `kind` says what the values are, ``mixed`` if some are numbers and some text; `present` and `missing` count the
+    values; `distinct` counts the different ones; `whole` says that all are whole numbers; `infinite` counts infinities;
+    `mean` and `squares` (the sum of squares about the mean) are those of the finite numbers; `levels` counts the rows
+    of each different value, or is None if there are too many to list; `commas` says that the values would be numbers
+    if they had a decimal point instead of a comma.
+    """
+
+    name: str
+    kind: ColumnKind
+    present: int
+    missing: int
+    distinct: int
+    whole: bool = False
+    infinite: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    levels: dict[str, int] | None = None
+    commas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of numbers x, encoded as (x - mean) / scale; `indicator` adds a column that marks missing values."""
+
+    tag: ClassVar[str] = "number"
+    name: str
+    mean: float
+    scale: float
+    indicator: bool
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features that encode the column."""
+        return (self.name, f"{self.name} {_MISSING}") if self.indicator else (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryColumn:
+    """A column of text, encoded as one indicator column for each level; `indicator` adds one for missing values."""
+
+    tag: ClassVar[str] = "text"
+    name: str
+    levels: tuple[str, ...]
+    indicator: bool
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features that encode the column."""
+        shown = (*self.levels, _MISSING) if self.indicator else self.levels
+        return tuple(f"{self.name}={level}" for level in shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The column to predict: a number, standardised like any other, or one of several classes."""
+
+    name: str
+    task: Task
+    classes: tuple[str, ...] = ()
+    mean: float = 0.0
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns that a model uses, in order, and the target that it predicts."""
+
+    columns: tuple[NumberColumn | CategoryColumn, ...]
+    target: Target
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features of a row; every model has an intercept beside them, which comes last."""
+        return tuple(feature for column in self.columns for feature in column.features)
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters of a generalised linear model, d: those of each class if there are three or more."""
+        classes = len(self.target.classes)
+        return (len(self.features) + 1) * (classes if classes > 2 else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A schema, the names of the columns that it leaves out, and warnings for the user about these choices."""
+
+    schema: Schema
+    left_out: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def agree(
+    summaries: Mapping[str, tuple[ColumnSummary, ...]],
+    target: str,
+    *,
+    task: Task | None = None,
+    exclude: tuple[str, ...] = (),
+    keep: tuple[str, ...] = (),
+) -> Agreement:
+    """Return a schema that fits every client's summary of its columns.
+
+    Args:
+        summaries: The column summaries of each client.
+        target: The name of the column to predict.
+        task: ``regression`` or ``classes``; by default, what the values of the target suggest.
+        exclude: Names of columns to leave out.
+        keep: Names of columns to use even if they look like identifiers.
+
+    Returns:
+        The schema, the columns it leaves out, and warnings.
+
+    Raises:
+        InputError: If the columns of the clients do not fit together, or the target cannot be learned.
+    """
+    clients = list(summaries)
+    names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
+    known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
+    for name in (target, *exclude, *keep):
+        if name not in names:
+            raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
+    _check_everywhere(known, [name for name in names if name != target and name not in exclude])
+    _check_not_empty(known, {target, *exclude})
+    warnings: list[str] = []
+    columns: list[NumberColumn | CategoryColumn] = []
+    for name in names:
+        if name == target or name in exclude:
+            continue
+        column = _agree_on(name, {client: known[client][name] for client in clients}, warnings, name in keep)
+        if column is not None:
+            columns.append(column)
+    if not columns:
+        raise InputError("no column is left to learn from; check the columns and what was excluded")
+    target_summaries = {client: known[client][target] for client in clients if target in known[client]}
+    if len(target_summaries) < len(clients):
+        absent = next(client for client in clients if client not in target_summaries)
+        raise InputError(f"client {absent!r} has no column {target!r}, which is to be predicted")
+    used = {column.name for column in columns} | {target, *exclude}
+    left_out = tuple(name for name in names if name not in used)
+    schema = Schema(tuple(columns), _agree_on_target(target, target_summaries, task, warnings))
+    return Agreement(schema, left_out, tuple(warnings))
+
+
+def list_columns(names: Collection[str], wanted: str = "") -> str:
+    """Return the names of the columns for a message, with a suggestion for the name that was given.
+
+    >>> list_columns(["age", "died"], "Dead")
+    "the columns are 'age', 'died' (did you mean 'died'?)"
+    """
+    folded = {name.strip().casefold(): name for name in names}
+    close = difflib.get_close_matches(str(wanted).strip().casefold(), folded, n=1)
+    hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
+    more = f" and {len(names) - _MAX_NAMES_SHOWN:,} more" if len(names) > _MAX_NAMES_SHOWN else ""
+    return f"the columns are {', '.join(map(shown, list(names)[:_MAX_NAMES_SHOWN]))}{more}{hint}"
+
+
+def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
+    """Check that every client has these columns."""
+    absent = {name: [client for client in known if name not in known[client]] for name in names}
+    lacking = [name for name in names if absent[name]]
+    if len(lacking) == 1:
+        (name,) = lacking
+        owner = next(client for client in known if name in known[client])
+        raise InputError(
+            f"column {name!r} is missing at client {absent[name][0]!r}, but {owner!r} has it; add it, or leave it out "
+            f"with {mention('exclude', [name])}"
+        )
+    if lacking:
+        listed = ", ".join(f"{name!r} at client {absent[name][0]!r}" for name in lacking[:_MAX_NAMES_SHOWN])
+        more = f" and {len(lacking) - _MAX_NAMES_SHOWN:,} more" if len(lacking) > _MAX_NAMES_SHOWN else ""
+        raise InputError(
+            f"columns that other clients have are missing: {listed}{more}; add them, or leave them out with "
+            f"{mention('exclude', lacking[:_MAX_NAMES_SHOWN])}"
+        )
+
+
+def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], apart: Collection[str]) -> None:
+    """Check that every client has a value in at least one column that is not in `apart`."""
+    for client, columns in known.items():
+        features = [column for name, column in columns.items() if name not in apart]
+        if features and all(column.kind == "empty" for column in features):
+            raise InputError(
+                f"client {client!r} has no value in any column but the target: all are missing; "
+                "fill them in, or leave the client out"
+            )
+
+
+def _agree_on(
+    name: str, columns: Mapping[str, ColumnSummary], warnings: list[str], keep: bool
+) -> NumberColumn | CategoryColumn | None:
+    """Return how to encode a column, or None, with an entry in `warnings`, if it is left out."""
+    filled = {client: column for client, column in columns.items() if column.kind != "empty"}
+    if not filled:
+        warnings.append(f"column {name!r} is empty everywhere and is left out")
+        return None
+    for client, column in filled.items():
+        if column.commas:
+            raise InputError(_with_commas("column", name, client))
+    if not keep and _identifies(filled.values()):
+        warnings.append(
+            f"column {name!r} has a different value in every row, like an identifier, and is left out; "
+            f"if it is none, keep it with {mention('keep', [name])}"
+        )
+        return None
+    for client, column in filled.items():
+        if column.infinite:
+            raise InputError(
+                f"column {name!r} of client {client!r} has an infinite value; mend it, or leave the column out"
+            )
+        if not math.isfinite(column.squares):
+            raise InputError(
+                f"column {name!r} of client {client!r} has a value too large to compute with; mend it, or leave the "
+                "column out"
+            )
+        if column.kind == "mixed" and column.levels is None:
+            raise InputError(
+                f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
+            )
+    if mixed := [client for client, column in filled.items() if column.kind == "mixed"]:
+        warnings.append(f"column {name!r} has numbers and text at {_clients(mixed)}; it is taken for text")
+    if empty := [client for client in columns if client not in filled]:
+        warnings.append(f"column {name!r} is empty at {_clients(empty)}; all its values are taken for missing there")
+    kinds = {"text" if column.kind == "mixed" else column.kind for column in filled.values()}
+    if len(kinds) > 1:
+        number = next(client for client, column in filled.items() if column.kind == "number")
+        text = next(client for client, column in filled.items() if column.kind != "number")
+        raise InputError(
+            f"column {name!r} has numbers at client {number!r} and text at {text!r}; mend it, or leave the column out"
+        )
+    missing = any(column.missing for column in columns.values())
+    kind = kinds.pop()
+    if kind == "text":
+        if any(column.levels is None for column in filled.values()):
+            warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
+            return None
+        levels = Counter[str]()
+        for column in filled.values():
+            levels.update(column.levels)
+        return CategoryColumn(name, tuple(sorted(levels)), missing)
+    mean, scale = _pool(filled.values())
+    if scale == 0 and not missing:
+        warnings.append(f"column {name!r} has the same value everywhere and is left out")
+        return None
+    return NumberColumn(name, mean, scale or 1.0, missing)
+
+
+def _with_commas(what: str, name: str, client: str) -> str:
+    return (
+        f"{what} {name!r} has numbers with a comma at client {client!r}; write decimals with a point, as in 1.5, and "
+        "thousands without a sign, as in 21574"
+    )
+
+
+def _identifies(columns: Collection[ColumnSummary]) -> bool:
+    """Return whether a column looks like an identifier: text or whole numbers that never repeat within a client."""
+    return (
+        sum(column.present for column in columns) >= _MIN_ROWS_OF_IDENTIFIERS
+        and all(column.distinct == column.present and not column.infinite for column in columns)
+        and all(column.whole or column.kind == "text" for column in columns)
+    )
+
+
+def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None, warnings: list[str]) -> Target:
+    """Return the target, a number or classes, or raise an error if it cannot be learned."""
+    for client, column in columns.items():
+        if column.missing or column.kind == "empty":
+            raise InputError(
+                f"the target {name!r} is missing in {count(column.missing, 'row')} of client {client!r}; "
+                "fill it in there, or take what lacks it out"
+            )
+        if column.commas:
+            raise InputError(_with_commas("the target", name, client))
+        if column.infinite:
+            raise InputError(f"the target {name!r} has an infinite value at client {client!r}; mend it")
+        if not math.isfinite(column.squares):
+            raise InputError(f"the target {name!r} has a value too large to compute with at client {client!r}; mend it")
+        if column.kind == "mixed":
+            raise InputError(f"the target {name!r} has numbers and text at client {client!r}; mend what is no number")
+    levels = Counter[str]()
+    listed = all(column.levels is not None for column in columns.values())
+    for column in columns.values():
+        levels.update(column.levels or {})
+    numbers = all(column.kind == "number" for column in columns.values())
+    if task is None:
+        task = "regression" if numbers and not (listed and len(levels) <= 2) else "classes"
+    if task == "regression":
+        if not numbers:
+            raise InputError(
+                f"the target {name!r} is text, which regression cannot predict; take the task 'classes', "
+                f"or one of its metrics ({_metrics('classes')})"
+            )
+        mean, scale = _pool(columns.values())
+        if scale == 0:
+            raise InputError(f"the target {name!r} is {mean:g} in every row; there is nothing to predict")
+        warnings += [
+            f"the target {name!r} is the same in every row of client {client!r}"
+            for client, column in columns.items()
+            if column.squares == 0
+        ]
+        return Target(name, task, mean=mean, scale=scale)
+    if not listed or 2 * len(levels) > max(sum(levels.values()), 4):
+        raise InputError(
+            f"the target {name!r} has too many different values to be classes; take the task 'regression', "
+            f"or one of its metrics ({_metrics('regression')})"
+        )
+    if len(levels) < 2:
+        raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
+    warnings += [
+        f"client {client!r} has one class only, {next(iter(column.levels))!r}, of the target {name!r}"
+        for client, column in columns.items()
+        if column.levels is not None and len(column.levels) == 1
+    ]
+    return Target(name, task, classes=tuple(sorted(levels, key=_natural)))
+
+
+def _metrics(task: Task) -> str:
+    return ", ".join(name for name, metric in METRICS.items() if metric.task == task)
+
+
+def _clients(names: list[str]) -> str:
+    """Return the names of clients for a message, the first few if there are many."""
+    hidden = len(names) - _MAX_CLIENTS_SHOWN
+    more = f" and {hidden:,} more" if hidden > 0 else ""
+    return f"client{'s' * (len(names) > 1)} {', '.join(map(shown, names[:_MAX_CLIENTS_SHOWN]))}{more}"
+
+
+def _natural(level: str) -> tuple[int, float, str]:
+    """Return a sort key that orders numbers by value, so that 2 comes before 10, and text after them."""
+    try:
+        return 0, float(level), level
+    except ValueError:
+        return 1, 0.0, level
+
+
+def _pool(columns: Iterable[ColumnSummary]) -> tuple[float, float]:
+    """Return the mean and the standard deviation over all clients, from the mean and the squares of each."""
+    columns = list(columns)
+    total = sum(column.present for column in columns)
+    mean = math.fsum(column.present * column.mean for column in columns) / total
+    squares = math.fsum(column.squares + column.present * (column.mean - mean) ** 2 for column in columns)
+    scale = math.sqrt(squares / total)
+    # A deviation this small is the rounding error of a constant column.
+    return mean, 0.0 if scale <= 1e-12 * max(abs(mean), 1e-300) else scale

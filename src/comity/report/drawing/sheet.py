@@ -1,0 +1,178 @@
+"""A matplotlib figure whose axes are in inches, with methods to draw on it and to render it in a format.
+
+pyplot is never used, so that the user's own matplotlib state does not change.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch
+
+from comity.report.drawing.circle import EM, FONT, NODE, Bounds, Place, Point
+from comity.report.drawing.colours import FAINT, INK, Look
+from comity.report.drawing.labels import identifier
+from comity.report.drawing.routes import middle_of, usual_bend
+
+_POINTS_PER_INCH = 72
+_MEASURING_DPI = 4 * _POINTS_PER_INCH  # for measuring texts: with fewer, their widths would be rounded
+_DPI = 160
+_MARGIN = 0.15  # inches
+_CAPTION_GAP = 0.2  # inches
+_MAX_PIXELS = 3000  # on the longer side
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "comity",  # otherwise identifiers are random
+    "text.parse_math": False,  # a $ is a $
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib
+    "font.size": FONT,
+    "pdf.fonttype": 42,
+}
+# Without a date, drawing the same thing twice gives the same bytes.
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+_SIDES: dict[str, tuple[str, str]] = {
+    "in": ("center", "center_baseline"),
+    "right": ("left", "center_baseline"),
+    "left": ("right", "center_baseline"),
+    "above": ("center", "bottom"),
+    "below": ("center", "top"),
+}
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Draw with fixed settings, and restore the user's settings afterwards."""
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # matplotlib warns about characters that its font lacks; in SVG the reader's fonts have them.
+        warnings.simplefilter("ignore", UserWarning)
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        yield
+
+
+def _new_axes() -> Axes:
+    figure = Figure(figsize=(1, 1), dpi=_MEASURING_DPI)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set(xlim=(0, 1), ylim=(0, 1), autoscale_on=False)
+    axes.set_axis_off()
+    return axes
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The figure to draw on; every element has an identifier, which SVG files keep."""
+
+    axes: Axes = field(default_factory=_new_axes)
+    _reached: list[Point] = field(default_factory=list)
+
+    def client(self, name: str, label: str, place: Place, look: Look) -> None:
+        """Draw the node of a client, and its label inside or beside it."""
+        style = "-" if look.style != ":" else ":"
+        node = Circle(place.node, NODE, facecolor=look.node, edgecolor=INK, linewidth=0.9, linestyle=style, zorder=3)
+        self._add(node, identifier("node", name))
+        x, y = place.node
+        self.reach((x - NODE, y - NODE), (x + NODE, y + NODE))
+        self.text(place.label, label, place.side, identifier("client", name), turn=place.turn)
+
+    def text(
+        self, point: Point, text: str, side: str, gid: str | None = None, *, turn: float = 0.0, **other: Any
+    ) -> None:
+        """Write a text on one side of a point, or centred on it."""
+        across, up = _SIDES[side]
+        written = self.axes.text(
+            *point, text, ha=across, va=up, rotation=turn, rotation_mode="anchor", color=other.pop("color", INK),
+            zorder=4, clip_on=False, **other,
+        )  # fmt: skip
+        written.set_parse_math(False)
+        written.set_gid(gid)
+
+    def box(self, left: float, top: float, size: Point, look: Look, gid: str) -> Patch:
+        """Draw a box with round corners."""
+        low, (width, height), round_ = top - size[1], size, 0.08
+        patch = FancyBboxPatch(
+            (left + round_, low + round_), width - 2 * round_, height - 2 * round_,
+            boxstyle=f"round,pad={round_},rounding_size={round_}", facecolor=look.background, edgecolor=look.line,
+            linewidth=1.6, linestyle=look.style, zorder=1,
+        )  # fmt: skip
+        self._add(patch, gid)
+        self.reach((left, low), (left + width, top))
+        return patch
+
+    def arrow(self, start: Point, end: Point, gid: str, width: float, **other: Any) -> None:
+        """Draw an arrow from one point to another, slightly bent unless a `bend` is given.
+
+        It connects nodes, or boxes if they are given (`patchA`, `patchB`).
+        """
+        shrink = 1.0 if "patchA" in other else _POINTS_PER_INCH * NODE + 1.0
+        bend = other.pop("bend", usual_bend(start, end))
+        arrow = FancyArrowPatch(
+            start, end, arrowstyle="-|>", connectionstyle=f"arc3,rad={bend:.4f}", linewidth=width, shrinkA=shrink,
+            shrinkB=shrink, mutation_scale=8.0 + 1.5 * width, capstyle="butt", joinstyle="miter",
+            **{"color": INK, "zorder": 2.0, **other},
+        )  # fmt: skip
+        self._add(arrow, gid)
+        self.reach(middle_of(start, end, bend))
+
+    def reach(self, *points: Point) -> None:
+        """Extend the figure to some points."""
+        self._reached.extend(points)
+
+    def caption(self, lines: str, larger: float = 1.0) -> None:
+        """Write a caption below everything; its first line is the title."""
+        bounds = self._bounds()
+        middle = bounds.centre[0]
+        for line, text in enumerate(lines.splitlines()):
+            point = (middle, bounds.low - _CAPTION_GAP - line * 1.4 * EM * larger)
+            self.text(point, text, "below", fontsize=(FONT - 1) * larger, color=FAINT if line else INK)
+
+    def _bounds(self) -> Bounds:
+        """Return the rectangle that contains everything; only texts need to be measured."""
+        corners = list(self._reached)
+        for text in self.axes.texts:
+            extent = text.get_window_extent(self._measuring)
+            corners += [
+                (extent.x0 / _MEASURING_DPI, extent.y0 / _MEASURING_DPI),
+                (extent.x1 / _MEASURING_DPI, extent.y1 / _MEASURING_DPI),
+            ]
+        return Bounds.around(corners)
+
+    def fit(self) -> None:
+        """Fit the size of the figure to its content, after everything is drawn."""
+        bounds = self._bounds().wider(_MARGIN)
+        self._figure.set_size_inches(bounds.width, bounds.height)
+        self.axes.set(xlim=(bounds.left, bounds.right), ylim=(bounds.low, bounds.high))
+
+    def render(self, format_: str) -> bytes:
+        """Return the figure in a format."""
+        content = BytesIO()
+        dpi = min(_DPI, _MAX_PIXELS / max(self._figure.get_size_inches()))
+        self._figure.savefig(content, format=format_, dpi=dpi, metadata=_METADATA[format_])
+        return content.getvalue()
+
+    @cached_property
+    def _measuring(self) -> RendererAgg:
+        """The renderer that measures texts; it caches their sizes."""
+        renderer: RendererAgg = FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
+        return renderer
+
+    @property
+    def _figure(self) -> Figure:
+        figure = self.axes.figure
+        assert isinstance(figure, Figure)
+        return figure
+
+    def _add(self, patch: Patch, gid: str) -> None:
+        patch.set_gid(gid)
+        patch.set_clip_on(False)
+        self.axes.add_artist(patch)  # faster than `add_patch`, which computes data limits that are set in `fit` anyway

@@ -1,0 +1,1 @@
+"""Experiments: other methods, data sets, and the paper's tables."""

@@ -1,0 +1,112 @@
+"""The clients: single hospitals, or groups of hospitals of the same region and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from comity.errors import InputError
+from comity.research.datasets.eicu.cohort import TARGET
+from comity.research.datasets.eicu.database import Database
+
+MIN_OUTCOMES = 5  # deaths, and survivors, of every client: with fewer, nothing can be learned or tested
+_SIZE_TOLERANCE = 2.0  # "about 1,000 stays" means from half to twice as many
+_BEDS = {"<100": (0, 100), "100 - 249": (100, 250), "250 - 499": (250, 500), ">= 500": (500, 0)}
+_UNKNOWN = "unknown"
+
+
+def by_hospital(table: pd.DataFrame, sizes: Sequence[int]) -> tuple[pd.Series, tuple[str, ...]]:
+    """Return each stay's client: for every size, the remaining hospital with the nearest number of stays.
+
+    Stays of other hospitals have no client (missing). The paper has five hospitals with about
+    1,000 stays and five with about 100.
+    """
+    counts = table.groupby("hospital")[TARGET].agg(["size", "sum"])
+    deaths, survivors = counts["sum"], counts["size"] - counts["sum"]
+    eligible = counts[(deaths >= MIN_OUTCOMES) & (survivors >= MIN_OUTCOMES)]["size"]
+    names = {}
+    for size in sizes:
+        distance = np.abs(np.log(eligible / size))
+        if eligible.empty or distance.min() > np.log(_SIZE_TOLERANCE):
+            raise InputError(
+                f"there is no hospital left with about {size:,} stays and at least {MIN_OUTCOMES} deaths and "
+                f"{MIN_OUTCOMES} survivors (the largest of {len(counts):,} has {counts['size'].max():,} stays); group "
+                "hospitals by region and size, or give other sizes"
+            )
+        nearest = distance.idxmin()
+        names[nearest] = f"hospital {nearest}"
+        eligible = eligible.drop(nearest)
+    client = table["hospital"].map(names)
+    return client, (f"{len(names)} of {len(counts):,} hospitals are clients",)
+
+
+def by_region_and_size(table: pd.DataFrame, database: Database, min_stays: int) -> tuple[pd.Series, tuple[str, ...]]:
+    """Return each stay's client: the hospitals of a region with about as many beds.
+
+    Within a region, hospitals are grouped from few beds to many, with unknown sizes last, until a group has at least
+    `min_stays` stays and enough deaths and survivors; the rest joins the last group. Regions with too few stays are
+    pooled with the hospitals whose region is unknown; if these are still too few, they are left out.
+    """
+    columns = ["hospitalid", "region", "numbedscategory"]
+    hospitals = database.read("hospital", columns, as_text=columns[1:]).drop_duplicates("hospitalid")
+    known = hospitals.set_index("hospitalid").reindex(table["hospital"])
+    region = known["region"].astype(object).fillna(_UNKNOWN).set_axis(table.index)
+    beds = known["numbedscategory"].astype(object).set_axis(table.index)
+    beds = beds.where(beds.isin([*_BEDS]), _UNKNOWN)
+    enough = [
+        name
+        for name in sorted(set(region) - {_UNKNOWN})
+        if _is_enough(table.loc[region == name, TARGET].value_counts(), min_stays)
+    ]
+    pooled = sorted(set(region) - {*enough, _UNKNOWN}) + [_UNKNOWN] * (_UNKNOWN in set(region))
+    client = pd.Series(None, index=table.index, dtype=object)
+    for name in enough:
+        inside = region == name
+        for sizes in _group_sizes(table[inside], beds[inside], min_stays):
+            client[inside & beds.isin(sizes)] = f"{name}{_beds_text(sizes)}"
+    rest = region.isin(pooled)
+    if _is_enough(table.loc[rest, TARGET].value_counts(), min_stays):
+        client[rest] = " or ".join(name if name != _UNKNOWN else "unknown region" for name in pooled)
+        return client, ()
+    if rest.any():
+        return client, (
+            f"{rest.sum():,} stays ({', '.join(pooled)} region) are too few for a client and were left out",
+        )
+    return client, ()
+
+
+def _group_sizes(table: pd.DataFrame, beds: pd.Series, min_stays: int) -> list[list[str]]:
+    """Return the groups of hospital sizes within a region."""
+    groups: list[list[str]] = []
+    current: list[str] = []
+    for size in (*_BEDS, _UNKNOWN):
+        current.append(size)
+        if _is_enough(table.loc[beds.isin(current), TARGET].value_counts(), min_stays):
+            groups.append(current)
+            current = []
+    groups[-1] += current
+    return groups
+
+
+def _is_enough(outcomes: pd.Series, min_stays: int) -> bool:
+    return bool(outcomes.sum() >= min_stays and min(outcomes.get(0, 0), outcomes.get(1, 0)) >= MIN_OUTCOMES)
+
+
+def _beds_text(sizes: Sequence[str]) -> str:
+    """Return the numbers of beds as text, empty if the sizes are all there are.
+
+    >>> _beds_text(["<100", "100 - 249"]), _beds_text([">= 500", "unknown"]), _beds_text([*_BEDS, "unknown"])
+    (' <250 beds', ' >=500 or unknown beds', '')
+    """
+    known = [_BEDS[size] for size in sizes if size in _BEDS]
+    if len(known) == len(_BEDS):
+        return ""
+    return f" {' or '.join([*_ranges(known), *([_UNKNOWN] if _UNKNOWN in sizes else [])])} beds"
+
+
+def _ranges(known: Sequence[tuple[int, int]]) -> Iterator[str]:
+    if known:
+        first, last = known[0][0], known[-1][1]
+        yield f"{first}-{last - 1}" if first and last else f">={first}" if first else f"<{last}"

@@ -1,0 +1,92 @@
+"""Table 3: CIFAR-10, ten clients with two classes each."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from comity.client.examples import DatasetClient
+from comity.families.network.rays import Rays
+from comity.families.network.training import Training
+from comity.research.baselines import Budget
+from comity.research.datasets import cifar10
+from comity.research.experiments.baseline_run import BaselineRun
+from comity.research.experiments.experiment import Experiment
+from comity.research.experiments.module_task import ModuleTask
+from comity.study import Study
+
+_PADDING = 4
+_PIXEL_MEAN, _PIXEL_SPREAD = 120.0, 64.0
+
+
+class Preparation(nn.Module):
+    """Scales images of bytes; in training, it also shifts a batch by up to four pixels and mirrors half of it."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the images (n, 3, 32, 32) as scaled numbers."""
+        numbers = (images.to(torch.float32) - _PIXEL_MEAN) / _PIXEL_SPREAD
+        if self.training:
+            size = numbers.shape[-1]
+            down, right = torch.randint(0, 2 * _PADDING + 1, (2,), device=numbers.device).tolist()
+            padded = functional.pad(numbers, (_PADDING,) * 4)
+            numbers = padded[:, :, down : down + size, right : right + size]
+            mirrored = torch.rand(len(numbers), 1, 1, 1, device=numbers.device) < 0.5
+            numbers = torch.where(mirrored, numbers.flip(3), numbers)
+        return numbers.contiguous(memory_format=torch.channels_last)
+
+
+def lenet(seed: int) -> nn.Module:
+    """Return the experiment's network: convolutions of 16 and 32 filters of 5 × 5, and layers of 120, 84 and 10."""
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(seed)
+    try:
+        return nn.Sequential(
+            Preparation(), nn.Conv2d(3, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(),
+            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+            nn.Linear(84, 10),
+        )  # fmt: skip
+    finally:
+        torch.default_generator.set_state(before)
+
+
+def task(experiment: Experiment, directory: str | Path | None, seed: int) -> ModuleTask:
+    """Return the task of a seed, which draws the clients' classes and images, and the initial network."""
+    settings = experiment.settings
+    network, digest, members = lenet(seed), hashlib.sha256(), []
+    for client in cifar10.clients(cifar10.load(directory), seed, held_out=0.0):
+        for examples in (client.train, client.test):
+            digest.update(examples.images.tobytes())
+            digest.update(examples.labels.tobytes())
+        train, test = (tuple(map(torch.as_tensor, examples)) for examples in (client.train, client.test))
+        members.append(DatasetClient(client.name, train, network, test=test))
+    steps = settings["rounds"] * settings["steps"]
+    front = settings["front"]
+    training = Training(
+        kind=front["kind"],
+        width=front["width"],
+        depth=front["depth"],
+        rays=Rays(sparse=front["sparse"]),
+        per_step=1,
+        steps=steps,
+        rate=front["rate"],
+        checks=front["checks"],
+        check_rays=front["check_rays"],
+        rate_alone=front["rate_alone"],
+        seed=seed,
+    )
+    study = Study(
+        "target", model="module", metric="accuracy", steps=steps, fine_tune=front["fine_tune"], seed=seed
+    )  # fmt: skip
+    return ModuleTask(
+        members=tuple(members),
+        study=study,
+        training=training,
+        batch=settings["batch"],
+        budget=Budget(settings["rounds"], settings["steps"], checks=settings["checks"]),
+        baselines=BaselineRun(tuple(settings["rates"]), settings["refit"], settings["methods"]),
+        rows=digest.hexdigest(),
+    )

@@ -1,0 +1,1 @@
+"""The result of a study: kept, saved, checked and used."""

@@ -1,0 +1,139 @@
+"""What one client gets of a result: its own figures and models, its coalition, and nothing private of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from comity.core.arrays import Floats
+from comity.core.estimates import Standing
+from comity.core.kinds import ModelKind
+from comity.core.names import unknown_client
+from comity.errors import FormatError
+from comity.families.registry import FAMILIES
+from comity.questions import from_plain, to_plain
+from comity.questions.schema import Schema
+from comity.result.directory import FORMAT, read_sealed, write_sealed
+from comity.result.result import Result, check_kind
+from comity.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class ClientResult:
+    """A client's part of a result.
+
+    `weights` are those of its models over the clients; `unmet` are the collaborators that it wanted and that are not in
+    its coalition; `brought` says what each of its coalition brings it; `others` has figures of those who show them.
+    """
+
+    client: str
+    study: Study
+    schema: Schema
+    metric: str
+    standing: Standing
+    coalition: tuple[str, ...]
+    coalitions: tuple[tuple[str, ...], ...]
+    weights: Mapping[str, Mapping[str, float]]
+    unmet: tuple[str, ...]
+    brought: Mapping[str, float]
+    verdict: str
+    others: Mapping[str, Standing]
+    models: Mapping[ModelKind, Floats]
+    left_out: tuple[str, ...] = ()
+    version: str = ""
+
+    @classmethod
+    def of(cls, result: Result, client: str, shown: Collection[str] = ()) -> Self:
+        """Return what a client gets of a result; `shown` are the clients whose figures others may see."""
+        if client not in result.clients:
+            raise unknown_client(client, result.clients)
+        home = result.equilibrium.coalition_of(client)
+        place = result.clients.index(client)
+        return cls(
+            client=client,
+            study=result.study,
+            schema=result.schema,
+            metric=result.metric,
+            standing=result.utilities[client],
+            coalition=tuple(sorted(home)),
+            coalitions=tuple(tuple(sorted(each)) for each in result.coalitions),
+            weights={kind: result.weights_of(client, kind) for kind in ModelKind},
+            unmet=tuple(wish.collaborator for wish in result.equilibrium.unmet if wish.client == client),
+            brought={each.giver: each.value for each in result.contributions if each.receiver == client},
+            verdict=result.certificate.verdict.value,
+            others={name: result.utilities[name] for name in result.clients if name in shown and name != client},
+            models={kind: result.models[kind][place : place + 1] for kind in ModelKind},
+            left_out=result.left_out,
+            version=result.version,
+        )
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The client alone: it is the only one with models here."""
+        return (self.client,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the models as plain values."""
+        return {
+            "comity": self.version,
+            "format": FORMAT,
+            "own": self.client,
+            "study": self.study.to_dict(),
+            "schema": to_plain(self.schema),
+            "metric": self.metric,
+            "standing": self.standing.to_dict(),
+            "coalition": list(self.coalition),
+            "coalitions": [list(each) for each in self.coalitions],
+            "weights": {kind: dict(each) for kind, each in self.weights.items()},
+            "unmet": list(self.unmet),
+            "brought": dict(self.brought),
+            "verdict": self.verdict,
+            "others": {name: each.to_dict() for name, each in self.others.items()},
+            "left_out": list(self.left_out),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], models: Mapping[ModelKind, Floats]) -> Self:
+        """Return what was plain values, with the models."""
+        return cls(
+            client=saved["own"],
+            study=Study.from_mapping(saved["study"]),
+            schema=from_plain(Schema, saved["schema"]),
+            metric=saved["metric"],
+            standing=Standing.from_dict(saved["standing"]),
+            coalition=tuple(saved["coalition"]),
+            coalitions=tuple(tuple(each) for each in saved["coalitions"]),
+            weights=saved["weights"],
+            unmet=tuple(saved["unmet"]),
+            brought=saved["brought"],
+            verdict=saved["verdict"],
+            others={name: Standing.from_dict(each) for name, each in saved["others"].items()},
+            models=models,
+            left_out=tuple(saved["left_out"]),
+            version=saved["comity"],
+        )
+
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write it into a new directory; nothing is half-written."""
+        write_sealed(directory, self.to_dict(), self.models, FAMILIES[self.study.model].model_file, force=force)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Self:
+        """Read it, having checked that it is as it was written."""
+        saved, models = read_sealed(directory)
+        if "own" not in saved:
+            raise FormatError(f"{directory}: this is the result of a whole federation, not what one client got of it")
+        return cls.from_dict(saved, models)
+
+    def predict(self, rows: pd.DataFrame, model: str = "coalition") -> pd.DataFrame:
+        """Predict new rows of the client; they need no column that says whose they are."""
+        from comity.result.predictions import predict
+
+        column = self.study.client or "client"
+        owned = rows if column in rows.columns else rows.assign(**{column: self.client})
+        return predict(self, owned, check_kind(model))[0]

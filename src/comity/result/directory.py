@@ -1,0 +1,138 @@
+"""A directory with a document and models, sealed: whatever is changed in it afterwards is found."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from comity.core.arrays import Floats
+from comity.core.extras import require
+from comity.core.files import read_text, write_directory
+from comity.core.kinds import ModelKind
+from comity.errors import ChangedError, ComityError, FormatError, InputError
+from comity.game.formats.json_text import parse_json
+
+MARKER = "result.json"
+MODELS, NETWORKS = "models.npz", "models.safetensors"  # of 64 bits, and of 32
+REPORT, EQUILIBRIUM = "report.html", "equilibrium.json"
+FILES = (MARKER, MODELS, NETWORKS, REPORT)
+FORMAT = 2
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def write_sealed(
+    directory: str | os.PathLike[str],
+    document: Mapping[str, Any],
+    models: Mapping[ModelKind, Floats],
+    file: str = MODELS,
+    *,
+    force: bool = False,
+) -> None:
+    """Write a document, and its models into a file of this name, in a new directory; nothing is half-written."""
+    stored = _as_safetensors(models) if file == NETWORKS else _as_npz(models)
+    whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}
+    whole["seal"] = seal(whole)
+    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    write_directory(directory, {MARKER: text, file: stored}, MARKER, force=force, known=FILES)
+
+
+def seal(document: Mapping[str, Any]) -> str:
+    """Return the digest of all that a document says."""
+    rest = {key: value for key, value in document.items() if key != "seal"}
+    text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_sealed(directory: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[ModelKind, Floats]]:
+    """Read a document and its models, having checked that they are as they were written."""
+    document = read_document(directory)
+    return document, _read_models(place_of(directory), document["models"])
+
+
+@contextmanager
+def as_changed(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of whatever goes wrong with what was read that it was changed: nothing like it is ever written."""
+    try:
+        yield
+    except ComityError as error:
+        raise ChangedError(f"{directory}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ChangedError(f"{directory}: what is in it does not go together ({type(error).__name__})") from None
+
+
+def read_document(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a document, having checked that it is as it was written."""
+    place = place_of(directory)
+    if not os.fspath(directory):
+        raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
+    if not place.is_dir():
+        what = "this is a file" if place.exists() else "there is no such directory"
+        raise FormatError(f"{directory}: {what}; give a directory that comity solve wrote with --out")
+    if not (place / MARKER).exists():
+        raise FormatError(f"{directory}: there is no {MARKER} in it; give a directory that comity solve wrote")
+    try:
+        document = parse_json(read_text(place / MARKER))
+    except InputError as error:
+        raise FormatError(f"{place / MARKER}: {str(error).removeprefix(f'{place / MARKER}: ')}") from None
+    if _SURROGATES.search(json.dumps(document, ensure_ascii=False)):
+        raise ChangedError(f"{place / MARKER}: there is half a character in it; something was changed")
+    if not isinstance(document, dict) or "format" not in document or "seal" not in document:
+        raise FormatError(f"{place / MARKER}: this is not a result of comity solve")
+    if seal(document) != document["seal"]:
+        raise ChangedError(f"{place / MARKER}: something in it was changed since it was written; its seal is broken")
+    if document["format"] != FORMAT:
+        raise FormatError(
+            f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
+            "take the version that wrote it"
+        )
+    return document
+
+
+def place_of(run: str | os.PathLike[str]) -> Path:
+    """Return the directory of a run; who names a file in it means the run."""
+    place = Path(run)
+    return place.parent if place.name in (*FILES, EQUILIBRIUM) and place.is_file() else place
+
+
+def _read_models(place: Path, entry: Any) -> dict[ModelKind, Floats]:
+    if not isinstance(entry, dict) or entry.get("file") not in (MODELS, NETWORKS):
+        raise ChangedError(f"{place / MARKER}: it does not say where its models are")
+    file = place / entry["file"]
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise ChangedError(f"{file}: cannot be read ({error.strerror or error})") from None
+    if hashlib.sha256(raw).hexdigest() != entry.get("sha256"):
+        raise ChangedError(f"{file}: these are not the models that the result was written with")
+    try:
+        if entry["file"] == NETWORKS:
+            stored = require("safetensors.numpy", "to read the models of networks").load(raw)
+            return {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
+        with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
+            return {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
+    except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, ComityError):
+            raise
+        raise ChangedError(f"{file}: not the models of a result ({type(error).__name__})") from None
+
+
+def _as_npz(models: Mapping[ModelKind, Floats]) -> bytes:
+    stored = io.BytesIO()
+    np.savez(stored, **models)  # type: ignore[arg-type]
+    return stored.getvalue()
+
+
+def _as_safetensors(models: Mapping[ModelKind, Floats]) -> bytes:
+    save = require("safetensors.numpy", "to write the models of networks").save
+    written: bytes = save({kind: each.astype(np.float32) for kind, each in models.items()})
+    return written

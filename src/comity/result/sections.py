@@ -1,0 +1,260 @@
+"""The sections of a result: words and tables, for the terminal and for notebooks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from comity.core.metrics import METRICS
+from comity.core.text import (
+    count,
+    count_coalitions,
+    decimals_for,
+    format_bytes,
+    format_change,
+    format_interval,
+    format_number,
+    format_percent,
+    format_weight,
+    join,
+    places_for,
+)
+
+if TYPE_CHECKING:
+    from comity.game.peels import UnmetWish
+    from comity.result.result import Result
+
+Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show only the first
+_MAX_NAMES = 10  # classes or clients listed in one line
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, then a table (with the columns named in `right` aligned to the right), lines of text, or both."""
+
+    heading: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    right: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def summary(result: Result) -> str:
+    """Return one sentence: how many clients and rows, what is predicted, and how many coalitions were found."""
+    target = result.schema.target
+    rows = sum(standing.rows for standing in result.utilities.values())
+    classes = ", ".join(target.classes[:_MAX_NAMES]) + " …" * (len(target.classes) > _MAX_NAMES)
+    what = f"classes {classes}" if classes else "a number"
+    found = count_coalitions(list(map(len, result.coalitions)))
+    return f"{count(len(result.clients), 'client')} with {rows:,} rows, to predict {target.name} ({what}): {found}."
+
+
+def sections(result: Result) -> tuple[Section, ...]:
+    """Return all sections of a result, in order."""
+    found = (
+        _coalitions(result),
+        _standings(result),
+        _weights(result),
+        _unmet(result),
+        _contributions(result),
+        _confidence(result),
+        _proof(result),
+        privacy_spent(result),
+        _traffic(result),
+    )
+    return tuple(section for section in found if section is not None)
+
+
+def as_html(result: Result) -> str:
+    """Return a result as an HTML table for notebooks: each client with its coalition and what it gets."""
+    found = result.equilibrium
+    standings = _standings(result)
+    numbers = {client: str(number + 1) for client, number in zip(found.clients, found.numbers.tolist(), strict=True)}
+    columns = ("coalition", *standings.columns)
+    rows = sorted(((numbers[str(row[0])], *row) for row in standings.rows), key=lambda row: int(str(row[0])))
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(', '.join(c) if isinstance(c, tuple) else c)}</td>" for c in row) + "</tr>"
+        for row in rows
+    )
+    lines = "<br>".join(map(escape, (*standings.lines, *_proof(result).lines)))
+    return (
+        f"<table><caption>{escape(summary(result))}<br>{escape(standings.heading)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{lines}</p>"
+    )
+
+
+def unmet_reason(wish: UnmetWish, result: Result) -> str:
+    """Say why a wish stayed unmet, as far as the estimates show."""
+    client, other = wish.client, wish.collaborator
+    if result.study.rule != "smallest":
+        return f"{client} wanted {other}; {other} does not want {client}"
+    partners = sorted(result.equilibrium.collaborators_of(other) - {other})
+    beyond = f" beyond what it gets from {join(partners)}" if partners else ""
+    return f"{client} wanted {other}; {other} gains nothing significant from {client}{beyond}"
+
+
+def _coalitions(result: Result) -> Section:
+    found = result.equilibrium
+    rows = tuple((str(n + 1), str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
+    columns = ("coalition", "peel", "members")
+    return Section("Coalitions, in the order in which they form", columns, rows, right=columns[:2])
+
+
+def _standings(result: Result) -> Section:
+    """Return what each client gets, with intervals."""
+    metric = METRICS[result.metric]
+    scores = [(s.alone, s.coalition, s.best, s.gain) for s in result.utilities.values()]
+    places = decimals_for([score.error for row in scores for score in row[:3]])
+    rows = tuple(
+        (
+            client,
+            f"{standing.rows:,}",
+            *(format_interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
+            format_change(gain, places) if set(result.weights_of(client)) != {client} else "–",
+        )
+        for (client, standing), (alone, coalition, best, gain) in zip(result.utilities.items(), scores, strict=True)
+    )
+    columns = ("client", "rows", "alone", "in coalition", "at best", "coalition − alone")
+    better = "higher is better" if metric.more_is_better else "lower is better"
+    return Section(
+        f"What each client gets: {result.metric} of its model ({better}), with 95 % intervals",
+        columns,
+        rows,
+        right=columns[1:],
+        lines=(
+            "Evaluated on rows used neither for training nor for choosing. At best: if every client were willing.",
+            *_one_model(result, places),
+            "Collaborators were chosen by losses on other rows; both are noisy, so an expected gain may not show here.",
+        ),
+    )
+
+
+def _one_model(result: Result, places: int) -> Iterator[str]:
+    """Yield, for comparison, the scores of one model trained on all rows, if they are known."""
+    values = {client: standing.together.value for client, standing in result.utilities.items()}
+    known = [f"{client} {format_number(value, places)}" for client, value in values.items() if not math.isnan(value)]
+    if known:
+        more = f" and {len(known) - _MAX_NAMES:,} more" if len(known) > _MAX_NAMES else ""
+        yield f"With one model trained on all rows: {', '.join(known[:_MAX_NAMES])}{more}."
+
+
+def _weights(result: Result) -> Section:
+    """Return the weights of the rows in each client's model in its coalition."""
+    per = "one row of" if result.study.weights == "sample" else "all rows of"
+    rows = []
+    for client in result.clients:
+        weights = result.weights_of(client)
+        own = weights.pop(client, 0.0)
+        others = tuple(f"{other} {format_weight(weight)}" for other, weight in weights.items())
+        joined = len(result.equilibrium.coalition_of(client)) > 1
+        nobody = "nobody; others train with its rows" if joined else "nobody: it trains alone"
+        rows.append((client, format_weight(own), others or (nobody,)))
+    columns = ("client", "itself", "collaborators")
+    heading = f"Collaborators in the coalition, with the weight of {per} each"
+    return Section(heading, columns, tuple(rows), ("itself",), tuple(_own_rows_notes(result)))
+
+
+def _own_rows_notes(result: Result) -> Iterator[str]:
+    """Yield a line about the clients whose own rows have no weight in their models, if there are any."""
+    none = [client for client in result.clients if client not in result.weights_of(client)]
+    if none:
+        own, loss = ("its own model", "its loss was") if len(none) == 1 else ("their own models", "their losses were")
+        yield f"The rows of {join(none)} have no weight in {own}: {loss} lowest with the rows of others only."
+
+
+def _unmet(result: Result) -> Section:
+    lines = tuple(unmet_reason(wish, result) for wish in result.equilibrium.unmet)
+    return Section("Unmet wishes", lines=lines or ("none: everybody has the collaborators it wanted first",))
+
+
+def _contributions(result: Result) -> Section:
+    """Return the contribution of each client to each other, from the inner inequalities of the proof."""
+    inner = [inequality for inequality in result.certificate.inner if len(inequality.without) == 1]
+    if not inner:
+        alone = all(len(coalition) == 1 for coalition in result.coalitions)
+        line = "nobody contributes anything: all train alone" if alone else "nobody would lose if one other client left"
+        return Section("Who contributes what to whom", lines=(line,))
+    places = places_for([inequality.margin for inequality in inner])
+    rows = tuple(
+        (
+            next(iter(e.without)),
+            e.client,
+            *(f"{-v:.{places}f}" for v in (e.utility, e.reduced)),
+            f"{e.margin:.{places}f}",
+        )
+        for e in inner
+    )
+    columns = ("from", "to", "its loss", "without", "contribution")
+    return Section(f"Who contributes what to whom: {loss_unit(result)}", columns, rows, right=columns[2:])
+
+
+def loss_unit(result: Result) -> str:
+    """Return the name of the loss and its unit."""
+    return result.family.loss_unit(result.schema)
+
+
+def _confidence(result: Result) -> Section | None:
+    """Return how often each edge and the coalitions were found in resamples, if there were any."""
+    sure = result.confidence
+    if sure is None:
+        return None
+    rows = tuple((giver, receiver, format_percent(share)) for (giver, receiver), share in sure.edges.items())
+    return Section(
+        "How sure: how often each client was wanted in resamples of the rows",
+        ("from", "to", "resamples"),
+        rows,
+        right=("resamples",),
+        lines=(f"These coalitions were found in {format_percent(sure.equilibrium)} of {sure.resamples:,} resamples.",),
+    )
+
+
+def _proof(result: Result) -> Section:
+    certificate = result.certificate
+    notes = tuple(f"note: {note}" for note in certificate.notes)
+    witnesses = tuple(map(str, certificate.witnesses[1:]))
+    heading = "Proof" if certificate.proved else "Verdict"
+    return Section(f"{heading}, based on these losses", lines=(str(certificate), *forgiven(result), *witnesses, *notes))
+
+
+def forgiven(result: Result) -> tuple[str, ...]:
+    """Say how large a gain may be and still count as zero: a proof that forgave much would prove little."""
+    client, amount = max(result.certificate.forgiven.items(), key=lambda item: item[1])
+    if not amount:
+        return ()
+    return (f"a gain within its error counts as zero: up to {amount:.2g} for {client}, and no more for the others",)
+
+
+def privacy_spent(result: Result) -> Section | None:
+    """Return the privacy budget spent by clients with clipped or noisy answers, if there are any."""
+    if not result.privacy:
+        return None
+    rows = tuple(
+        (
+            client,
+            f"{stated['epsilon']:.3g}" if stated["noise"] else "no noise",
+            f"{stated['delta']:g}" if stated["noise"] else "–",
+            tuple(stated["by_kind"]) or ("nothing",),
+            tuple(stated["without_noise"]) or ("nothing",),
+        )
+        for client, stated in result.privacy.items()
+    )
+    return Section(
+        "Privacy spent so far, for tables that differ by one row",
+        ("client", "epsilon", "delta", "with noise", "without"),
+        rows,
+        right=("epsilon", "delta"),
+        lines=(
+            "Epsilon and delta cover the answers with noise; nothing is guaranteed for answers without noise.",
+            "Losses, weights and proof use the noisy answers; what each client gets is evaluated without noise.",
+        ),
+    )
+
+
+def _traffic(result: Result) -> Section:
+    rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
+    traffic = f"{format_bytes(sent)} to the clients, {format_bytes(received)} from them"
+    return Section("Traffic", lines=(f"{count(rounds, 'round')} of questions: {traffic}",))

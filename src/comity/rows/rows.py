@@ -1,0 +1,90 @@
+"""A client's rows, encoded and split, from which answers are computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from comity.core.arrays import Floats
+from comity.core.likelihood import LogLoss, predict_linear
+from comity.errors import InputError
+from comity.questions import Recipe, Split
+from comity.questions.schema import Schema, Target
+from comity.rows.encoding import encode, encode_target
+from comity.rows.independent_splits import row_keys, split_independently
+from comity.rows.noise import Noise
+from comity.rows.splits import Splits, split_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Encoded rows: features (n, f) and target (n,), and the target's place in the schema."""
+
+    features: Floats
+    target: Floats
+    spec: Target
+
+    @property
+    def classes(self) -> int:
+        """The number of classes of the target, 0 for a number."""
+        return len(self.spec.classes)
+
+    @property
+    def loss(self) -> LogLoss:
+        """The log loss on these rows."""
+        return LogLoss(self.features, self.target, self.classes)
+
+    def predict(self, parameters: Floats) -> Floats:
+        """Return the predictions of a model, in the units of the target, or as probabilities (n, C)."""
+        return predict_linear(self.features, parameters, self.classes, self.spec.mean, self.spec.scale)
+
+    def as_given(self, target: Floats) -> Floats:
+        """Return an encoded target in its original units."""
+        return target if self.classes else target * self.spec.scale + self.spec.mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows of an owner, encoded and split once for each schema and split: all questions of a job share them.
+
+    With `noise`, some answers are clipped and noisy, and rows are split independently (`independent_splits`).
+    """
+
+    owner: str
+    frame: pd.DataFrame
+    test: pd.DataFrame | None = None
+    noise: Noise | None = None
+    _encoded: dict[Schema, Encoded] = field(default_factory=dict)
+    _splits: dict[tuple[Schema, Split], Splits] = field(default_factory=dict)
+    learners: dict[Recipe, Any] = field(default_factory=dict)
+
+    def encoded(self, schema: Schema) -> Encoded:
+        """Return the rows encoded by a schema."""
+        if schema not in self._encoded:
+            self._encoded[schema] = self._encode(self.frame, schema)
+        return self._encoded[schema]
+
+    def encoded_tests(self, schema: Schema) -> Encoded | None:
+        """Return the test rows encoded by a schema, or None if there are none."""
+        return None if self.test is None else self._encode(self.test, schema)
+
+    def _encode(self, frame: pd.DataFrame, schema: Schema) -> Encoded:
+        try:
+            return Encoded(encode(frame, schema), encode_target(frame, schema), schema.target)
+        except InputError as error:
+            raise type(error)(f"client {self.owner!r}: {error}") from None
+
+    def splits(self, schema: Schema, split: Split) -> Splits:
+        """Return the rows split into views and folds, stratified by class unless there is noise."""
+        if (schema, split) not in self._splits:
+            rows = self.encoded(schema)
+            if self.noise is not None and self.noise.noisy:
+                keys = row_keys((rows.features, rows.target), split.seed, self.owner)
+                self._splits[schema, split] = split_independently(keys, split, self.owner)
+            else:
+                strata = rows.target if rows.classes else np.zeros(len(rows.target))
+                self._splits[schema, split] = split_rows(strata, split, self.owner)
+        return self._splits[schema, split]

@@ -1,0 +1,59 @@
+"""The paper's own rule for collaborators: keep the clients whose weights exceed a threshold (Section 4.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from comity.core.arrays import Booleans, Floats
+from comity.questions.search import ClipRule
+from comity.search.choices import Choices
+from comity.search.descent import Floored, Points, descend
+from comity.search.trials import Bounds, Trials
+from comity.search.weights import (
+    equal_weights,
+    restrict,
+    take_exact,
+    weights_alone,
+    with_best_of,
+    with_plain_losses,
+)
+
+
+def choose_by_clip_rule(
+    rule: ClipRule, trials: Trials, face: Booleans, logs: Floats, bounds: Bounds, steps: int
+) -> Choices:
+    """Choose collaborators on faces (P, N) of the simplex as the paper does.
+
+    1. Search for weights from equal ones, none below the floor, with the best penalty of those tried.
+    2. The clients whose weights exceed the threshold, and the target, are the collaborators.
+    3. Search for weights on this smaller face.
+
+    `logs` (P, M) are the logarithms of the penalties to try; `steps` is the length of a search, except for step 1 where
+    the rule has its own.
+    """
+    only_target = weights_alone(trials, face)
+    alone = with_best_of(trials, only_target, logs)
+    take_exact(trials, alone, only_target > 0)
+    start = with_best_of(trials, equal_weights(face), logs)
+    if rule.steps:
+        best = _descend_as_paper(rule, trials, start, face)
+    else:
+        floored = Floored(trials, face, rule.floor)
+        best = with_plain_losses(trials, floored.weights_of(descend(floored, start, face, steps, bounds)))
+    sets = face & (best.weights > rule.threshold)
+    sets[np.arange(len(trials)), trials.target] = True
+    start = with_best_of(trials, restrict(best.weights, sets, trials.target), logs)
+    chosen = descend(trials, start, sets, steps, bounds)
+    if not rule.steps:
+        best = best.better_of(chosen)
+    return Choices(sets, chosen, best, alone, np.maximum(chosen.losses - best.losses, 0.0))
+
+
+def _descend_as_paper(rule: ClipRule, trials: Trials, start: Points, face: Booleans) -> Points:
+    """Take gradient steps of a fixed rate, clip each and scale it to sum to one."""
+    weights = clipped = start.weights
+    for _ in range(rule.steps):
+        _, slope, _ = trials.derivatives(weights, start.log_penalty)
+        clipped = np.where(face, np.clip(weights - rule.rate * slope, rule.floor, 1.0), 0.0)
+        weights = clipped / clipped.sum(axis=1, keepdims=True)
+    return Points(weights, start.log_penalty, trials.losses(clipped, start.log_penalty))

@@ -1,0 +1,287 @@
+"""Descent on the simplex: many searches at once, each for the weights and the penalty of one target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from comity.core.arrays import Booleans, Floats, Integers
+from comity.search.simplex import project
+from comity.search.trials import Bounds
+
+_SUFFICIENT_DECREASE = 1e-4  # as a share of the decrease that the gradient predicts (Armijo)
+_STEP_REDUCTION = 0.3
+_MAX_REDUCTIONS = 6
+_MAX_STEPS_WITHOUT_PROGRESS = 3
+_MAX_SHARE_ACTIVE = 0.8  # when fewer of the searches are active, it pays to leave the others out
+
+
+class Objective(Protocol):
+    """P functions to minimise, of weights (P, N) and of the logarithms of penalties (P,)."""
+
+    def __len__(self) -> int: ...
+
+    def some(self, chosen: Integers) -> Self:
+        """Return some of the functions."""
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the values (P,)."""
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The points of P searches: weights (P, N), logarithms of penalties (P,), losses (P,)."""
+
+    weights: Floats
+    log_penalty: Floats
+    losses: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Points]) -> Points:
+        """Return the points of all parts, one after the other."""
+        return cls(*(np.concatenate(field) for field in zip(*map(_fields, parts), strict=True)))
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Points]) -> Points:
+        """Return M parts of P points each as one, with M as the first dimension."""
+        return cls(*(np.stack(field) for field in zip(*map(_fields, parts), strict=True)))
+
+    def some(self, chosen: Integers | int) -> Points:
+        """Return some of the points."""
+        return Points(self.weights[chosen], self.log_penalty[chosen], self.losses[chosen])
+
+    def at(self, stages: Integers, places: Integers) -> Points:
+        """Return some of the points that were stacked, by part and by place."""
+        return Points(self.weights[stages, places], self.log_penalty[stages, places], self.losses[stages, places])
+
+    def better_of(self, other: Points) -> Points:
+        """Return the point with the smaller loss of each pair."""
+        mine = self.losses <= other.losses
+        return Points(
+            np.where(mine[:, None], self.weights, other.weights),
+            np.where(mine, self.log_penalty, other.log_penalty),
+            np.where(mine, self.losses, other.losses),
+        )
+
+    def put(self, chosen: Integers, points: Points) -> None:
+        """Replace some of the points, in place."""
+        self.weights[chosen], self.log_penalty[chosen] = points.weights, points.log_penalty
+        self.losses[chosen] = points.losses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regularised:
+    """An objective that pulls the weights w towards a centre: loss + pull · |w - centre|². The paper has no such term.
+
+    A search over many weights fits the noise of few rows; a pull towards equal weights reduces this. `centre` (P, N),
+    `pull` (P,).
+    """
+
+    objective: Objective
+    centre: Floats
+    pull: Floats
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def some(self, chosen: Integers) -> Regularised:
+        """Return some of the functions."""
+        return Regularised(self.objective.some(chosen), self.centre[chosen], self.pull[chosen])
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the values (P,)."""
+        return self.objective.losses(weights, log_penalty) + self._pull_loss(weights)
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
+        losses, by_weight, by_penalty = self.objective.derivatives(weights, log_penalty)
+        by_weight = by_weight + 2 * self.pull[:, None] * (weights - self.centre)
+        return losses + self._pull_loss(weights), by_weight, by_penalty
+
+    def _pull_loss(self, weights: Floats) -> Floats:
+        return np.asarray(self.pull * ((weights - self.centre) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Floored:
+    """An objective whose weights may not fall below a floor: w = floor + (1 - n·floor) v, with v on the simplex.
+
+    n is the number of clients on the face (P, N); the search works on v.
+    """
+
+    objective: Objective
+    face: Booleans
+    floor: float
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def some(self, chosen: Integers) -> Floored:
+        """Return some of the functions."""
+        return Floored(self.objective.some(chosen), self.face[chosen], self.floor)
+
+    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
+        """Return the values (P,)."""
+        return self.objective.losses(self._weights(weights), log_penalty)
+
+    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
+        losses, by_weight, by_penalty = self.objective.derivatives(self._weights(weights), log_penalty)
+        return losses, by_weight * self._scale, by_penalty
+
+    def weights_of(self, points: Points) -> Points:
+        """Return points with the weights w instead of v."""
+        return Points(self._weights(points.weights), points.log_penalty, points.losses)
+
+    @property
+    def _scale(self) -> Floats:
+        return np.asarray(np.maximum(1 - self.floor * self.face.sum(axis=1, keepdims=True), 0.0))
+
+    def _weights(self, free: Floats) -> Floats:
+        scale = self._scale
+        lowest = (1 - scale) / self.face.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(self.face, lowest + scale * free, 0.0))
+
+
+def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds) -> Points:
+    """Descend on faces (P, N) of the simplex from a start, and return the best points found.
+
+    Logarithms of penalties stay within `bounds`, which are numbers or arrays (P,).
+
+    1. Take a step of spectral projected gradient in every active search.
+    2. Keep the best point of each search.
+    3. Drop searches without progress from time to time; stop when none is active or after `steps`.
+    """
+    active = np.arange(len(objective))
+    descent = _Descent.begin(objective, start, face, bounds)
+    best = descent.points.some(active)
+    for _ in range(steps):
+        descent = descent.step()
+        improved = np.flatnonzero(descent.points.losses < best.losses[active])
+        best.put(active[improved], descent.points.some(improved))
+        still = np.flatnonzero(descent.stalled < _MAX_STEPS_WITHOUT_PROGRESS)
+        if not still.size:
+            break
+        if still.size < _MAX_SHARE_ACTIVE * active.size:
+            active, descent = active[still], descent.some(still)
+    return best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Descent:
+    """Spectral projected gradient (Birgin, Martínez and Raydan 2000), for P searches at once.
+
+    1. Take a step along the negative gradient, of Barzilai and Borwein's length, one for the weights and one for the
+       penalty, and project it onto the face.
+    2. Shorten it until the loss falls sufficiently (Armijo).
+    """
+
+    objective: Objective
+    face: Booleans
+    points: Points
+    slope: Floats
+    penalty_slope: Floats
+    length: Floats
+    penalty_length: Floats
+    stalled: Integers
+    bounds: Bounds
+
+    @classmethod
+    def begin(cls, objective: Objective, start: Points, face: Booleans, bounds: Bounds) -> Self:
+        losses, slope, penalty_slope = objective.derivatives(start.weights, start.log_penalty)
+        points = Points(start.weights, start.log_penalty, losses)
+        centred = slope - slope.mean(axis=1, keepdims=True)
+        length = 0.3 / _positive(np.abs(centred).max(axis=1))
+        penalty_length = 0.5 / _positive(np.abs(penalty_slope))
+        stalled = np.zeros(len(objective), np.intp)
+        return cls(objective, face, points, slope, penalty_slope, length, penalty_length, stalled, bounds)
+
+    def some(self, chosen: Integers) -> _Descent:
+        return _Descent(
+            self.objective.some(chosen),
+            self.face[chosen],
+            self.points.some(chosen),
+            self.slope[chosen],
+            self.penalty_slope[chosen],
+            self.length[chosen],
+            self.penalty_length[chosen],
+            self.stalled[chosen],
+            _some(self.bounds, chosen),
+        )
+
+    def step(self) -> _Descent:
+        before, objective = self.points, self.objective
+        by_weight = project(before.weights - self.length[:, None] * self.slope, self.face) - before.weights
+        target = before.log_penalty - np.clip(self.penalty_length * self.penalty_slope, -1.0, 1.0)
+        by_penalty = np.clip(target, *self.bounds) - before.log_penalty
+        predicted = (self.slope * by_weight).sum(axis=1) + self.penalty_slope * by_penalty
+        weights, log_penalty = before.weights + by_weight, before.log_penalty + by_penalty
+        # Most steps need not be shortened, so that the derivatives are computed together with the losses.
+        losses, slope, penalty_slope = objective.derivatives(weights, log_penalty)
+        failed = np.flatnonzero(losses > before.losses + _SUFFICIENT_DECREASE * predicted)
+        if failed.size:
+            part = objective.some(failed)
+            points = self._shortened(part, failed, Points(by_weight, by_penalty, predicted))
+            weights[failed], log_penalty[failed] = points.weights, points.log_penalty
+            losses[failed], slope[failed], penalty_slope[failed] = part.derivatives(points.weights, points.log_penalty)
+        progress = before.losses - losses > 1e-6 * np.abs(before.losses)
+        return _Descent(
+            objective,
+            self.face,
+            Points(weights, log_penalty, losses),
+            slope,
+            penalty_slope,
+            _length(weights - before.weights, slope - self.slope, slope),
+            _length((log_penalty - before.log_penalty)[:, None], (penalty_slope - self.penalty_slope)[:, None],
+                    penalty_slope[:, None]),
+            np.where(progress, 0, self.stalled + 1),
+            self.bounds,
+        )  # fmt: skip
+
+    def _shortened(self, objective: Objective, failed: Integers, move: Points) -> Points:
+        """Return the points of some searches after a shorter move, or the old points if no length helps."""
+        start, move = self.points.some(failed), move.some(failed)
+        share = np.full(failed.size, _STEP_REDUCTION)
+        result = start.some(np.arange(failed.size))
+        left = np.arange(failed.size)
+        for _ in range(_MAX_REDUCTIONS):
+            weights = start.weights[left] + share[left, None] * move.weights[left]
+            log_penalty = start.log_penalty[left] + share[left] * move.log_penalty[left]
+            losses = objective.some(left).losses(weights, log_penalty)
+            enough = losses <= start.losses[left] + _SUFFICIENT_DECREASE * share[left] * move.losses[left]
+            result.put(left[enough], Points(weights, log_penalty, losses).some(np.flatnonzero(enough)))
+            left = left[~enough]
+            if not left.size:
+                break
+            share[left] *= _STEP_REDUCTION
+        return result
+
+
+def _some(bounds: Bounds, chosen: Integers) -> Bounds:
+    low, high = (bound[chosen] if isinstance(bound, np.ndarray) else bound for bound in bounds)
+    return low, high
+
+
+def _length(moved: Floats, gradient_change: Floats, slope: Floats) -> Floats:
+    """Return Barzilai and Borwein's step length, s·s / s·y, or one across the simplex where the curvature is negative.
+
+    s is the last move and y the change of the gradient.
+    """
+    square, curvature = (moved * moved).sum(axis=1), (moved * gradient_change).sum(axis=1)
+    across = 1.0 / _positive(np.abs(slope - slope.mean(axis=1, keepdims=True) * (slope.shape[1] > 1)).max(axis=1))
+    lengths: Floats = np.where(curvature > 1e-30, square / _positive(curvature), across)
+    return lengths
+
+
+def _fields(points: Points) -> tuple[Floats, Floats, Floats]:
+    return points.weights, points.log_penalty, points.losses
+
+
+def _positive(values: Floats) -> Floats:
+    return np.maximum(values, 1e-30)

@@ -1,0 +1,1 @@
+"""The whole way from tables or a federation to a result."""

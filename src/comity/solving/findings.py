@@ -1,0 +1,139 @@
+"""The way through a federation, the same for every family of models: fit, decide, prove, evaluate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from comity.core.progress import Progress
+from comity.deciding.decision import Decision, decide
+from comity.deciding.exhaustive import Exhaustive
+from comity.deciding.proof import prove
+from comity.deciding.searcher import Searcher
+from comity.families.family import Evaluated, Fit, Request
+from comity.families.problem import Problem, state_problem
+from comity.families.registry import FAMILIES
+from comity.federation import Federation
+from comity.game.certificate import Certificate
+from comity.game.game import Game
+from comity.questions import AskPrivacy, PrivacyAnswer, Split, to_plain
+
+_MIN_CLIENTS_FOR_THREADS = 50  # with fewer, arrays are so small that threads would only wait for each other
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found out.
+
+    Attributes:
+        problem: What was to be learned.
+        fit: The models at work.
+        decision: Who collaborates with whom, on all rows.
+        game: The utilities that were measured.
+        certificate: What they prove of the decision.
+        evaluated: The models, and how well they do.
+        resampled: The decisions on resampled rows.
+        privacy: What clients with clipped or noisy answers state of their rules, and of what they have spent.
+    """
+
+    problem: Problem
+    fit: Fit
+    decision: Decision
+    game: Game
+    certificate: Certificate
+    evaluated: Evaluated
+    resampled: tuple[Decision, ...] = ()
+    privacy: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What users should know."""
+        return (*self.problem.warnings, *self.evaluated.warnings)
+
+
+def learn(request: Request) -> Findings:
+    """Learn from tables who should train with whom, and with what models."""
+    request.study.search_settings().check(len(request.federation.clients))
+    request.progress("asking for the columns", 0, 1)
+    problem = state_problem(request.federation, request.study)
+    return find(request, problem, FAMILIES[request.study.model].fit(request, problem))
+
+
+def find(request: Request, problem: Problem, fit: Fit) -> Findings:
+    """Decide with the models of a fit who should train with whom, prove it, and evaluate the models."""
+    federation, progress, split = request.federation, request.progress, fit.split
+    request.study.search_settings().check(len(federation.clients))  # not after hours of training
+    searchers = list(fit.searchers())
+    if request.study.search == "exhaustive":
+        searchers = [Exhaustive(searcher) for searcher in searchers]
+    with threadpool_limits(1):
+        decisions = _decide_all(searchers, federation.clients, split, progress)
+        progress("measuring for the proof", 0, 1)
+        game, certificate = prove(searchers[0], decisions[0])
+    return Findings(
+        problem=problem,
+        fit=fit,
+        decision=decisions[0],
+        game=game,
+        certificate=certificate,
+        evaluated=fit.evaluate(decisions),
+        resampled=tuple(decisions[1 + split.judges :]),
+        privacy=ask_privacy(federation, problem.private),
+    )
+
+
+def ask_privacy(federation: Federation, clients: Sequence[str]) -> dict[str, Any]:
+    """Ask clients by what rules they answer and what they have spent; if there are none, it costs no round."""
+    if not clients:
+        return {}
+    answers: dict[str, PrivacyAnswer] = federation.ask(AskPrivacy(), clients)
+    return {client: to_plain(answer.statement) for client, answer in answers.items()}
+
+
+def _decide_all(
+    searchers: Sequence[Searcher], clients: tuple[str, ...], split: Split, progress: Progress
+) -> list[Decision]:
+    """Decide in every view; with many clients, in as many views at the same time as there are processors.
+
+    Views are independent, and numpy releases the interpreter's lock while it computes with large arrays.
+    """
+
+    def stage(view: int) -> str:
+        if view == 0:
+            return "finding collaborators"
+        return "judging honestly" if view <= split.judges else "resampling"
+
+    decisions = []
+    if len(clients) < _MIN_CLIENTS_FOR_THREADS or len(searchers) == 1:
+        for view, searcher in enumerate(searchers):
+            progress(stage(view), view, len(searchers))
+            decisions.append(decide(searcher, clients))
+        return decisions
+    stop = Event()
+
+    def check_stop(done: int, total: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(searchers))) as pool:
+        try:
+            running = [pool.submit(decide, searcher, clients, progress=check_stop) for searcher in searchers]
+            for view, future in enumerate(running):
+                progress(stage(view), view, len(searchers))
+                decisions.append(future.result())
+        except BaseException:  # such as an interrupt: threads end at their next batch
+            stop.set()
+            for future in running:
+                future.cancel()
+            raise
+    return decisions
+
+
+class _StoppedError(Exception):
+    """Ends a thread whose result is no longer needed."""

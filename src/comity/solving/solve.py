@@ -1,0 +1,220 @@
+"""`comity.solve`: from tables or a federation to a `Result`."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from comity.core.estimates import Confidence, Estimate, Standing
+from comity.core.kinds import ModelKind
+from comity.core.names import unknown_client
+from comity.core.progress import Progress, progress_bar
+from comity.core.tasks import MetricName, Task
+from comity.errors import ComityWarning, InputError
+from comity.families.family import Request
+from comity.federation import Federation, InProcess
+from comity.result.result import Result
+from comity.solving.findings import Findings, learn
+from comity.study import Rule, SearchName, Study, Weights
+
+if TYPE_CHECKING:
+    from comity.client.tables.sources import Source
+    from comity.families.network.checkpoint import Checkpoint
+
+
+def solve(
+    source: Source | Federation,
+    client: str | None = None,
+    target: str | None = None,
+    *,
+    task: Task | None = None,
+    metric: MetricName | None = None,
+    exclude: tuple[str, ...] = (),
+    keep: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
+    model: str = "linear",
+    search: SearchName = "spo",
+    folds: int | None = None,
+    repeats: int | None = None,
+    judges: int | None = None,
+    confidence: float = 1.0,
+    weights: Weights = "sample",
+    rule: Rule = "smallest",
+    penalty: float | None = None,
+    resamples: int = 0,
+    seed: int = 0,
+    width: int = 32,
+    depth: int = 1,
+    steps: int = 800,
+    fine_tune: int = 0,
+    local_steps: int = 0,
+    progress: bool = False,
+    **unknown: object,
+) -> Result:
+    """Find out who should train with whom: coalitions that nobody wants to leave, the models, and the proof.
+
+    Args:
+        source: A table (a DataFrame, or a CSV or Parquet file) with a column that says whose each row is; one table
+            for each client (a mapping by name, or a directory); or a `Federation`.
+        client: The column that says whose each row is, if all rows are in one table.
+        target: The column to predict.
+        task: ``regression`` or ``classes``; as the target looks unless given.
+        metric: How models are evaluated: ``rmse``, ``r2``, ``auc``, ``accuracy`` or ``log-loss``.
+        exclude: Columns to leave out.
+        keep: Columns to use although they look like identifiers.
+        without: Clients to leave out.
+        model: ``linear``, or ``mlp`` for perceptrons (which need torch).
+        search: How collaborators are looked for: ``spo`` as in the paper, or ``exhaustive`` among all subsets of at
+            most twelve clients.
+        folds: Folds of the rows that choose collaborators.
+        repeats: How often these folds are drawn.
+        judges: Outer folds that evaluate what was chosen without them.
+        confidence: How many standard errors a gain must have to count.
+        weights: Whether a weight is of a row (``sample``) or of a ``client``, as in the paper.
+        rule: Take the ``smallest`` set that is nearly as good as the best, or the paper's ``clip`` rule.
+        penalty: The ridge penalty of all models; chosen by the folds unless given.
+        resamples: How many resamples of the rows tell how sure each edge is.
+        seed: The same seed gives the same result.
+        width: Units in a hidden layer of a perceptron.
+        depth: Hidden layers of a perceptron.
+        steps: Steps in which the front of perceptrons is trained.
+        fine_tune: Steps that each client takes in the end on its own rows.
+        local_steps: Steps that clients take between two rounds, instead of one.
+        progress: Show a progress bar on standard error.
+        **unknown: Refused, with a suggestion.
+
+    Returns:
+        The result.
+
+    Raises:
+        InputError: If the settings or the tables do not make sense.
+
+    Example:
+        >>> import numpy as np, pandas as pd
+        >>> rng = np.random.default_rng(0)
+        >>> rows = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+        >>> rows["site"] = np.repeat(["North", "South", "West"], 40)
+        >>> rows["y"] = rows["a"] * np.where(rows["site"] == "West", -1, 1) + rows["b"] + rng.normal(size=120) * 0.3
+        >>> solve(rows, client="site", target="y").coalitions == ({"North", "South"}, {"West"})
+        True
+    """
+    settings = {name: value for name, value in locals().items() if name not in ("source", "progress", "unknown")}
+    Study.check_names(unknown)
+    if not isinstance(model, str):
+        raise InputError(f"model is a {type(model).__name__}; to train a torch module take comity.solve_modules")
+    if target is None:
+        raise InputError("say which column to predict: target=")
+    study = Study(**settings)
+    with progress_bar(progress) as report:
+        result = run(open_source(source, study), study, report)
+    for note in result.warnings:
+        warnings.warn(note, ComityWarning, stacklevel=2)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Clients that can be asked, warnings about their rows, and the columns that were left out when these were read."""
+
+    federation: Federation
+    warnings: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+def open_source(source: Source | Federation, study: Study) -> Opened:
+    """Return the federation of a source."""
+    if isinstance(source, Federation):
+        if study.without:
+            raise InputError("clients of a federation cannot be left out here; give a federation without them")
+        return Opened(source)
+    from comity.client.tables import read_clients, warnings_about
+
+    clients = read_clients(source, study.client, exclude=study.exclude)
+    for name in study.without:
+        if name not in {client.name for client in clients}:
+            raise unknown_client(name, [client.name for client in clients])
+    clients = tuple(client for client in clients if client.name not in study.without)
+    return Opened(InProcess(clients), tuple(warnings_about(clients)), study.exclude)
+
+
+def run(opened: Opened, study: Study, progress: Progress | None = None, checkpoint: Checkpoint | None = None) -> Result:
+    """Run a study on clients.
+
+    Args:
+        opened: The clients.
+        study: The settings.
+        progress: Called with each stage.
+        checkpoint: Where to keep an unfinished training, from which it resumes.
+
+    Returns:
+        The result.
+    """
+    still_there = tuple(name for name in study.exclude if name not in opened.excluded)
+    request = Request(opened.federation, replace(study, exclude=still_there), progress or _silent, checkpoint)
+    return as_result(replace(request, study=study), learn(request), opened.warnings)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()) -> Result:
+    """Return what was found as a result."""
+    decision, evaluated, problem = findings.decision, findings.evaluated, findings.problem
+    undefined = [client for client, each in evaluated.evaluations.items() if np.isnan(each.values[0])]
+    notes = [f"the {problem.metric} of client {client!r} cannot be said on its rows" for client in undefined]
+    return Result(
+        study=request.study,
+        schema=problem.schema,
+        metric=problem.metric,
+        split=findings.fit.split,
+        equilibrium=decision.equilibrium,
+        graph=decision.graph,
+        utilities={client: _standing(findings, client) for client in request.federation.clients},
+        game=findings.game,
+        certificate=findings.certificate,
+        weights={kind: decision.points[kind].weights for kind in ModelKind},
+        penalties=evaluated.penalties,
+        models=evaluated.models,
+        confidence=_confidence(findings),
+        traffic=asdict(request.federation.traffic),
+        left_out=problem.left_out,
+        warnings=(*warned, *findings.warnings, *notes),
+        training=findings.fit.training,
+        privacy=findings.privacy,
+    )
+
+
+def _standing(findings: Findings, client: str) -> Standing:
+    answer = findings.evaluated.evaluations[client]
+    values, gains = (
+        {kind: Estimate(float(v), float(e)) for kind, v, e in zip(ModelKind, estimates, errors, strict=True)}
+        for estimates, errors in ((answer.values, answer.errors), (answer.gains, answer.gain_errors))
+    )
+    return Standing(
+        rows=findings.problem.rows[client],
+        **values,
+        gain=gains[ModelKind.COALITION],
+        gain_at_best=gains[ModelKind.BEST],
+        gain_together=gains[ModelKind.TOGETHER],
+    )
+
+
+def _confidence(findings: Findings) -> Confidence | None:
+    """Return how often edges and coalitions were found in resamples."""
+    if not findings.resampled:
+        return None
+    count = len(findings.resampled)
+    clients = findings.decision.clients
+    coalitions = set(findings.decision.equilibrium.coalitions)
+    same = sum(set(each.equilibrium.coalitions) == coalitions for each in findings.resampled)
+    edges: Counter[tuple[str, str]] = Counter()
+    for decision in (findings.decision, *findings.resampled):
+        found = np.argwhere(decision.wishes & ~np.eye(len(clients), dtype=np.bool_)).tolist()
+        edges.update({(clients[j], clients[i]): decision is not findings.decision for i, j in found})
+    ordered = sorted(edges.items(), key=lambda item: (clients.index(item[0][1]), clients.index(item[0][0])))
+    return Confidence(count, same / count, {edge: times / count for edge, times in ordered})

@@ -1,0 +1,28 @@
+"""Answers about losses: expansions at several points."""
+
+import numpy as np
+import pytest
+
+from comity.questions import Expand, Split
+from support.labelled_clients import labelled, loss_of
+
+
+@pytest.mark.parametrize("own", [0, 1])
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_folds_are_expanded_at_the_own_point_and_all_rows_at_every_point(own: int, repeats: int) -> None:
+    federation, schema = labelled(30, 40)
+    split = Split(folds=3, repeats=repeats, judges=2, resamples=1)
+    points = np.random.default_rng(0).normal(size=(split.views, 2, 3))
+    client = federation.members[own]
+    given = client.answer(Expand(schema, split, points, own))
+    np.testing.assert_allclose(given.gram.sum(axis=1), repeats * given.whole_gram[:, own])
+    np.testing.assert_allclose(given.cross.sum(axis=1), repeats * given.whole_cross[:, own])
+    assert not np.allclose(given.whole_gram[:, 0], given.whole_gram[:, 1]), "or it would not matter whose point it is"
+    loss, once = loss_of(client, schema), np.ones(len(client.rows))
+    for number, at in enumerate(points[0]):
+        curvature, slope = loss.curvature(at, once), loss.slope(at, once)
+        np.testing.assert_allclose(given.whole_gram[0, number], curvature / 2)
+        np.testing.assert_allclose(given.whole_cross[0, number], (curvature @ at - slope) / 2)
+    at = points[0, own]
+    told = given.square[0].sum() - 2 * given.cross[0].sum(axis=0) @ at + at @ given.gram[0].sum(axis=0) @ at
+    assert told == pytest.approx(repeats * loss.rows(at).sum())

@@ -1,0 +1,26 @@
+"""Arrows between boxes go around others where they can."""
+
+import numpy as np
+
+from comity.report.drawing.routes import bend_around, bend_inward, middle_of, usual_bend
+
+
+def test_nothing_in_the_way_changes_nothing() -> None:
+    assert bend_around((0, 0), (4, 0), np.empty((0, 4))) == usual_bend((0, 0), (4, 0))
+    assert bend_around((0, 0), (4, 0), np.array([[1, 5, 2, 6]])) == usual_bend((0, 0), (4, 0))
+
+
+def test_a_box_in_the_way_is_gone_around() -> None:
+    bend = bend_around((0, 0), (4, 0), np.array([[1.0, -0.4, 3.0, 0.4]]))
+    assert abs(middle_of((0, 0), (4, 0), bend)[1]) > 0.4
+
+
+def test_no_way_around_still_ends() -> None:
+    assert bend_around((0, 0), (4, 0), np.array([[1.0, -9, 3.0, 9]])) == usual_bend((0, 0), (4, 0))
+
+
+def test_on_a_circle_arrows_to_and_fro_bend_inward_apart() -> None:
+    left, right = (-0.6, 0.8), (0.6, 0.8)
+    there = middle_of(left, right, bend_inward(left, right, (0, 0)))
+    back = middle_of(right, left, bend_inward(right, left, (0, 0)))
+    assert 0 < back[1] < there[1] < 0.8

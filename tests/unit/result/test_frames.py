@@ -1,0 +1,81 @@
+"""A result as frames, a figure and a report."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import comity
+from comity.core.kinds import ModelKind
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(3.0, 2.0, size=(120, 2)), columns=["a", "b"])
+    frame["kind"] = rng.choice(["x", "y"], size=120)
+    frame["site"] = np.repeat(["North", "South", "West"], 40)
+    sign = np.where(frame["site"] == "West", -1, 1)
+    frame["y"] = 5 + sign * frame["a"] + frame["b"] + (frame["kind"] == "x") + rng.normal(size=120) * 0.3
+    frame.loc[::9, "b"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def result(rows: pd.DataFrame) -> comity.Result:
+    return comity.solve(rows, client="site", target="y", folds=2, repeats=1, judges=2, resamples=2)
+
+
+def test_a_row_for_each_client(result: comity.Result) -> None:
+    frame = result.to_frame()
+    assert frame.index.tolist() == list(result.clients)
+    for client, standing in result.utilities.items():
+        row = frame.loc[client]
+        assert [row[kind.value] for kind in ModelKind] == [getattr(standing, kind).value for kind in ModelKind]
+        assert (row["gain_low"], row["gain"], row["gain_high"]) == pytest.approx(
+            (standing.gain.low, standing.gain.value, standing.gain.high), nan_ok=True
+        )
+        assert set(row["members"]) == result.equilibrium.coalition_of(client)
+        assert {client, *row["collaborators"]} == result.graph.collaborators_of(client)
+
+
+def test_a_row_for_each_edge_with_weights_also_for_networkx(result: comity.Result) -> None:
+    frame = result.edges()
+    pairs = list(zip(frame["giver"], frame["receiver"], strict=True))
+    assert pairs == list(result.graph.edges())
+    assert frame["resamples"].between(0, 1).all()
+    graph = result.to_networkx()
+    for (giver, receiver), weight in zip(pairs, frame["weight"], strict=True):
+        assert result.weights_of(receiver, "best")[giver] == weight == graph.edges[giver, receiver]["weight"]
+
+
+def test_coefficients_predict_in_the_units_of_the_columns(result: comity.Result, rows: pd.DataFrame) -> None:
+    table = result.coefficients("South", "alone")["y"]
+    south = rows[rows["site"] == "South"]
+    by_hand = table["(intercept)"] + table["a"] * south["a"] + table["b"] * south["b"].fillna(0)
+    by_hand += table["b (missing)"] * south["b"].isna() + south["kind"].map(
+        {"x": table["kind=x"], "y": table["kind=y"]}
+    )
+    predicted = result.predict(south, model="alone")["prediction"]
+    np.testing.assert_allclose(by_hand, predicted, rtol=1e-9)
+
+
+def test_rows_without_their_column_are_predicted_for_a_client(result: comity.Result, rows: pd.DataFrame) -> None:
+    south = rows[rows["site"] == "South"]
+    named = result.predict(south.drop(columns="site"), client="South")
+    pd.testing.assert_frame_equal(named, result.predict(south))
+
+
+def test_it_is_summarised_drawn_and_reported(result: comity.Result, tmp_path: Path) -> None:
+    assert "3 clients with 120 rows, to predict y" in result.summary()
+    assert result.plot().axes
+    result.report(tmp_path / "report.html")
+    assert "<html" in (tmp_path / "report.html").read_text()
+
+
+def test_bad_names(result: comity.Result) -> None:
+    with pytest.raises(comity.UnknownClientError, match="Nord"):
+        result.coefficients("Nord")
+    with pytest.raises(comity.InputError, match="there is no model 'mine'"):
+        result.coefficients("North", "mine")
