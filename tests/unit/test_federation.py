@@ -283,7 +283,7 @@ def test_what_cannot_be_agreed_on_is_said(summaries: dict, message: str) -> None
     ],
 )
 def test_what_is_left_out_is_said(column: list, warning: str) -> None:
-    told = one(x=column, z=[float(v) + 0.5 for v in range(60)], y=[float(v) + 0.5 for v in range(60)])
+    summaries = one(x=column, z=[float(v) + 0.5 for v in range(60)], y=[float(v) + 0.5 for v in range(60)])
     agreement = agree(summaries, "y")
     assert agreement.schema.features == ("z",)
     assert warning in agreement.warnings[0]
