@@ -117,9 +117,9 @@ def certify(game: str, partition: str, as_json: bool, exhaustive: bool, toleranc
     from comity import __version__
     from comity.cli.screen import Screen
     from comity.game.certificate import certify as prove
-    from comity.game.formats import load_game
+    from comity.game.game import Game
 
-    played = load_game(game)
+    played = Game.load(game)
     certificate = prove(_partition(partition, played), played, exhaustive=exhaustive, tolerance=tolerance)
     if as_json:
         click.echo(_json({"comity": __version__, "schema": 1, **certificate.to_dict()}).encode(), nl=False)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BufferedRandom
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkstemp
 
 from comity.core.wording import mention
 from comity.errors import FormatError, InputError, OutputError
@@ -54,24 +54,27 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def open_atomic(path: str | os.PathLike[str]) -> Iterator[BufferedRandom]:
     """Open a file for writing, completely or not at all.
 
-    The content goes into a temporary file in the same directory, which is renamed when the `with` block ends. An
-    exception inside the block leaves the old file as it was.
+    The content goes into a temporary file in the same directory, which is renamed when the `with` block ends.
     """
     file = Path(path)
-    draft: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    with _output_errors(file):
+        handle, name = mkstemp(prefix=f".{file.name}.", dir=file.parent)
         draft = Path(name)
-        with os.fdopen(handle, "w+b") as opened:
-            yield opened
-        draft.chmod(0o666 & ~_umask())
-        draft.replace(file)
-    except BaseException as error:
-        if draft is not None:
+        try:
+            with os.fdopen(handle, "w+b") as opened:
+                yield opened
+            draft.chmod(0o666 & ~_umask())
+            draft.replace(file)
+        finally:
             draft.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OutputError(f"{file}: cannot be written ({error.strerror or error})") from None
-        raise
+
+
+@contextmanager
+def _output_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def check_output_directory(directory: str | os.PathLike[str], files: Iterable[str], *, force: bool) -> Path:
@@ -153,27 +156,22 @@ def write_tree(directory: str | os.PathLike[str], files: Mapping[str, TreeFile])
 
 @contextmanager
 def _temporary_directory(path: Path) -> Iterator[Path]:
-    """Make a temporary directory next to `path`, or inside it without permission there; remove it on an exception."""
+    """Make a temporary directory beside `path`, or inside it without permission there; it is removed if not moved."""
     new_parents = [parent for parent in path.parents if not parent.exists()]  # the innermost first
-    draft: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = os.access(path.parent, os.W_OK)
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent if beside else path))
-        yield draft
-    except BaseException as error:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
-        for parent in new_parents:
-            with suppress(OSError):
-                parent.rmdir()
-        if isinstance(error, OSError):
-            raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
-        raise
+    with _output_errors(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            place = path.parent if os.access(path.parent, os.W_OK) else path
+            with TemporaryDirectory(prefix=f".{path.name}.", dir=place, ignore_cleanup_errors=True) as draft:
+                yield Path(draft)
+        finally:
+            for parent in new_parents:
+                with suppress(OSError):  # it is not empty: the result was written
+                    parent.rmdir()
 
 
 def _move_into_place(draft: Path, path: Path, marker: str) -> None:
-    """Move the temporary directory to its place."""
+    """Move the content of the temporary directory to its place."""
     if not path.exists():
         draft.rename(path)
         return
@@ -182,22 +180,16 @@ def _move_into_place(draft: Path, path: Path, marker: str) -> None:
         here = Path.cwd()
         if draft.parent == path or path in (here, *here.parents):
             raise OSError("in use")
-        path.rename(aside)
-        draft.rename(path)
+        try:
+            path.rename(aside)
+            draft.rename(path)
+        finally:
+            if aside.exists() and not path.exists():
+                aside.rename(path)
     except OSError:
-        _restore(aside, path)
         for file in sorted(draft.iterdir(), key=lambda file: file.name == marker):
             file.replace(path / file.name)
-        draft.rmdir()
-    except BaseException:
-        _restore(aside, path)
-        raise
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _restore(aside: Path, path: Path) -> None:
-    if aside.exists() and not path.exists():
-        aside.rename(path)
 
 
 def _umask() -> int:

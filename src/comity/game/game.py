@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 from comity.core.names import Coalition, check_coalition, check_name, shown, unknown_client
 from comity.core.numbers import check_finite
-from comity.errors import InputError
+from comity.errors import FormatError, InputError
 from comity.game.graph import BenefitGraph
-
-if TYPE_CHECKING:
-    import os
 
 _KEYS = ("client", "coalition", "utility")
 
@@ -60,23 +58,20 @@ class Game:
     clients: tuple[str, ...]
 
     def __init__(self, records: Iterable[Mapping[str, Any] | tuple[str, Iterable[str], float]]) -> None:
-        utilities = _collect(records)
-        self.clients = tuple(utilities)
-        # A set is an integer with one bit for each client, the first client's the highest: of sets with equally many
-        # members, the one whose members come first is the largest integer.
-        self._bit = {client: 1 << index for index, client in enumerate(reversed(self.clients))}
-        self._utilities = {
-            client: {sum(map(self._bit.__getitem__, members)): utility for members, utility in recorded.items()}
-            for client, recorded in utilities.items()
-        }
+        self._utilities = _collect(records)
+        self.clients = tuple(self._utilities)
         for client, recorded in self._utilities.items():
-            if self._bit[client] not in recorded:
+            if frozenset([client]) not in recorded:
                 raise InputError(
                     f"client {shown(client)} has no utility alone; add a record with the coalition [{shown(client)}], "
                     "since gains are measured from there"
                 )
         # Each client's sets, best first: the first one inside the remaining clients is its set of collaborators.
-        self._ranked = {client: sorted(sets.items(), key=_preference) for client, sets in self._utilities.items()}
+        position = {client: index for index, client in enumerate(self.clients)}
+        self._ranked = {
+            client: sorted(sets.items(), key=lambda each: (-each[1], len(each[0]), sorted(map(position.get, each[0]))))
+            for client, sets in self._utilities.items()
+        }
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -91,10 +86,14 @@ class Game:
         Raises:
             FormatError: If there is no such file, or it does not hold a game.
         """
-        from comity.game.formats import load_game  # formats build games, so that they import this module
+        from comity.game.formats import load  # formats build games, so that they import this module
 
-        game: Self = load_game(path)
-        return game
+        loaded = load(path)
+        if not isinstance(loaded, cls):
+            raise FormatError(
+                f"{path}: this is a graph, but a game is needed: records of client, coalition and utility"
+            )
+        return loaded
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the game to a JSON file, which `load` reads.
@@ -116,11 +115,9 @@ class Game:
         Returns:
             An iterator over mappings with the keys client, coalition and utility.
         """
-        bits = [(other, self._bit[other]) for other in self.clients]
         for client, recorded in self._utilities.items():
-            for mask, utility in recorded.items():
-                members = [other for other, bit in bits if mask & bit]
-                yield {"client": client, "coalition": members, "utility": utility}
+            for coalition, utility in recorded.items():
+                yield {"client": client, "coalition": self._ordered(coalition), "utility": utility}
 
     def utility(self, client: str, coalition: Iterable[str]) -> float:
         """Return the recorded utility U(i, C) of exactly this coalition.
@@ -136,12 +133,12 @@ class Game:
             InputError: If the game does not record it; `maximal_utility` is always known.
             UnknownClientError: If one of the clients is not in the game.
         """
-        mask = self._mask(coalition)
+        members = self._check(coalition)
         try:
-            return self._utilities[self._known(client)][mask]
+            return self._utilities[self._known(client)][members]
         except KeyError:
             raise InputError(
-                f"the game does not record the utility of {shown(client)} with {shown(sorted(self._members(mask)))}"
+                f"the game does not record the utility of {shown(client)} with {shown(sorted(members))}"
             ) from None
 
     def maximal_utility(self, client: str, coalition: Iterable[str]) -> float:
@@ -158,7 +155,7 @@ class Game:
             InputError: If the client is not in the coalition.
             UnknownClientError: If one of the clients is not in the game.
         """
-        return self._best(client, self._mask(coalition))[1]
+        return self._best(client, self._check(coalition))[1]
 
     def collaborators_of(self, client: str, remaining: Iterable[str] | None = None) -> Coalition:
         """Return the smallest set that attains a client's maximal utility (paper, Definition 2).
@@ -174,7 +171,7 @@ class Game:
             InputError: If the client is not among `remaining`.
             UnknownClientError: If one of the clients is not in the game.
         """
-        return self._members(self._best(client, self._mask_of_remaining(remaining))[0])
+        return self._best(client, self._check(remaining))[0]
 
     def best_sets(self, client: str, remaining: Iterable[str] | None = None) -> tuple[Coalition, ...]:
         """Return every set that attains a client's maximal utility while no proper subset of it does.
@@ -190,15 +187,15 @@ class Game:
             InputError: If the client is not among `remaining`.
             UnknownClientError: If one of the clients is not in the game.
         """
-        among = self._mask_of_remaining(remaining)
+        among = self._check(remaining)
         best = self._best(client, among)[1]
-        smallest: list[int] = []
-        for mask, utility in self._ranked[client]:  # sets of equal utility are sorted by their number of members
+        smallest: list[Coalition] = []
+        for members, utility in self._ranked[client]:  # sets of equal utility are sorted by their number of members
             if utility < best:
                 break
-            if utility == best and not mask & ~among and not any(known & mask == known for known in smallest):
-                smallest.append(mask)
-        return tuple(self._members(mask) for mask in smallest)
+            if utility == best and members <= among and not any(known <= members for known in smallest):
+                smallest.append(members)
+        return tuple(smallest)
 
     def benefit_graph(self, remaining: Iterable[str] | None = None) -> BenefitGraph:
         """Return the benefit graph: an edge j → i for every collaborator j of i (paper, Section 3.1).
@@ -212,9 +209,8 @@ class Game:
         Raises:
             UnknownClientError: If one of the clients is not in the game.
         """
-        members = self._members(self._mask_of_remaining(remaining))
-        among = [client for client in self.clients if client in members]
-        return BenefitGraph({client: self.collaborators_of(client, among) for client in among})
+        among = self._check(remaining)
+        return BenefitGraph({client: self._best(client, among)[0] for client in self._ordered(among)})
 
     def settle(self, coalition: Iterable[str]) -> dict[str, Coalition]:
         """Return a smallest part of a coalition that can leave without loss, with its members' collaborators.
@@ -235,51 +231,41 @@ class Game:
         Returns:
             The collaborators of each member of the part, chosen within the part.
         """
-        whole = self._mask(coalition)
-        members = self._members(whole)
-        part = whole if all(len(self.best_sets(client, members)) == 1 for client in members) else self._part(whole)
-        chosen = self._members(part)
-        return {client: self.collaborators_of(client, chosen) for client in chosen}
+        part = self._check(coalition)
+        if any(len(self.best_sets(client, part)) > 1 for client in part):
+            goal = {client: self._best(client, part)[1] for client in part}
+            for client in reversed(self._ordered(part)):
+                if client in part and (smaller := self._largest_without_loss(part - {client}, goal)):
+                    part = smaller
+        return {client: self._best(client, part)[0] for client in part}
 
-    def _part(self, part: int) -> int:
-        """Leave out one client after the other, as long as a part remains that loses nothing."""
-        goal = {client: self._best(client, part)[1] for client in self._members(part)}
-        for client in reversed(self.clients):
-            bit = self._bit[client]
-            if part & bit and (smaller := self._largest_without_loss(part & ~bit, goal)):
-                part = smaller
-        return part
-
-    def _largest_without_loss(self, part: int, goal: Mapping[str, float]) -> int:
+    def _largest_without_loss(self, part: Coalition, goal: Mapping[str, float]) -> Coalition:
         """Return the largest subset of `part` whose members all attain their goals."""
-        while losers := [i for i in self._members(part) if self._best(i, part)[1] < goal[i]]:
-            part &= ~self._mask(losers)
+        while losers := [i for i in part if self._best(i, part)[1] < goal[i]]:
+            part = part.difference(losers)
         return part
 
-    def _best(self, client: str, among: int) -> tuple[int, float]:
-        for mask, utility in self._ranked[self._known(client)]:
-            if not mask & ~among:
-                return mask, utility
-        raise InputError(
-            f"client {shown(client)} is not in {shown(sorted(self._members(among)))}; its coalition must include it"
-        )
+    def _best(self, client: str, among: Coalition) -> tuple[Coalition, float]:
+        """Return the client's collaborators among some clients, and its utility with them."""
+        for members, utility in self._ranked[self._known(client)]:
+            if members <= among:
+                return members, utility
+        raise InputError(f"client {shown(client)} is not in {shown(sorted(among))}; its coalition must include it")
 
     def _known(self, client: str) -> str:
-        if client not in self._bit:
+        if client not in self._utilities:
             raise unknown_client(client, self.clients)
         return client
 
-    def _mask_of_remaining(self, remaining: Iterable[str] | None) -> int:
-        return (1 << len(self.clients)) - 1 if remaining is None else self._mask(remaining)
+    def _check(self, clients: Iterable[str] | None) -> Coalition:
+        """Return some clients of the game as a set, all for None."""
+        members = frozenset(self.clients if clients is None else clients)
+        for unknown in members.difference(self._utilities):
+            raise unknown_client(unknown, self.clients)
+        return members
 
-    def _mask(self, coalition: Iterable[str]) -> int:
-        try:
-            return sum(map(self._bit.__getitem__, set(coalition)))
-        except KeyError as error:
-            raise unknown_client(error.args[0], self.clients) from None
-
-    def _members(self, mask: int) -> Coalition:
-        return frozenset([client for client, bit in self._bit.items() if mask & bit])
+    def _ordered(self, members: Coalition) -> list[str]:
+        return [client for client in self.clients if client in members]
 
     def __len__(self) -> int:
         return len(self.clients)
@@ -314,18 +300,10 @@ def _collect(records: object) -> dict[str, dict[Coalition, float]]:
         raise InputError("the game has no records; give at least one client's utility alone")
     for client, recorded in utilities.items():
         for coalition in recorded:
-            if coalition <= utilities.keys():
-                continue
-            for member in coalition - utilities.keys():
+            for member in coalition.difference(utilities):
                 where = f"the coalition {shown(sorted(coalition))} of {shown(client)}"
                 raise unknown_client(member, utilities, f"{where} (every member needs its own records)")
     return utilities
-
-
-def _preference(entry: tuple[int, float]) -> tuple[float, int, int]:
-    """Return the key that sorts sets by falling utility, then by size, then by their members' positions."""
-    mask, utility = entry
-    return -utility, mask.bit_count(), -mask
 
 
 def _check_record(record: object, number: int) -> tuple[str, Coalition, float]:

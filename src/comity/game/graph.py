@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
@@ -10,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
+from comity.core.extras import require
 from comity.core.names import Coalition, check_coalition, check_names, shown, unknown_client
 from comity.core.numbers import check_finite
-from comity.errors import InputError
+from comity.errors import FormatError, InputError
 
 if TYPE_CHECKING:
-    import os
-
     import networkx
 
 Indices = NDArray[np.int32]
@@ -97,10 +97,10 @@ class BenefitGraph:
             BenefitGraph({'a': ['b'], 'b': ['a'], 'c': ['a']})
         """
         names = check_names(clients)
-        ends = [_positions(end, len(names), what) for end, what in ((sources, "sources"), (targets, "targets"))]
-        if ends[0].size != ends[1].size:
-            raise InputError(f"there are {ends[0].size} sources and {ends[1].size} targets; an edge has one of each")
-        return cls._from_wants(names, _wants(len(names), *ends))
+        givers, receivers = _positions(sources, len(names), "sources"), _positions(targets, len(names), "targets")
+        if givers.size != receivers.size:
+            raise InputError(f"there are {givers.size} sources and {receivers.size} targets; an edge has one of each")
+        return cls._from_wants(names, _wants(len(names), givers, receivers))
 
     @classmethod
     def from_networkx(cls, graph: networkx.DiGraph[str]) -> Self:
@@ -123,10 +123,9 @@ class BenefitGraph:
         """
         if not graph.is_directed():
             raise InputError("the networkx graph is undirected; show who helps whom, for example with .to_directed()")
-        names = check_names(graph.nodes)
-        position = {client: index for index, client in enumerate(names)}
-        ends = np.array([(position[j], position[i]) for j, i in graph.edges()], np.int32).reshape(-1, 2)
-        return cls._from_wants(names, _wants(len(names), ends[:, 0], ends[:, 1]))
+        position = {client: index for index, client in enumerate(check_names(graph.nodes))}
+        edges = [(position[j], position[i]) for j, i in graph.edges()]
+        return cls.from_edges(position, *np.array(edges, np.int32).reshape(-1, 2).T)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -141,10 +140,12 @@ class BenefitGraph:
         Raises:
             FormatError: If there is no such file, or it does not hold a graph in that format.
         """
-        from comity.game.formats import load_graph  # formats build graphs, so that they import this module
+        from comity.game.formats import load  # formats build graphs, so that they import this module
 
-        graph: Self = load_graph(path)
-        return graph
+        loaded = load(path)
+        if not isinstance(loaded, cls):
+            raise FormatError(f"{path}: this is a game, but a graph is needed: the collaborators of each client")
+        return loaded
 
     @classmethod
     def _from_wants(cls, clients: tuple[str, ...], wants: csr_array) -> Self:
@@ -261,10 +262,9 @@ class BenefitGraph:
         Returns:
             An iterator over the pairs.
         """
-        _, indices, indptr = self._arrays
-        for index, client in enumerate(self.clients):
-            for j in indices[indptr[index] : indptr[index + 1]]:
-                yield self.clients[j], client
+        edges = self.wants.tocoo()
+        for target, source in zip(edges.row, edges.col, strict=True):
+            yield self.clients[source], self.clients[target]
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return the mapping from which `BenefitGraph` builds an equal graph.
@@ -272,10 +272,8 @@ class BenefitGraph:
         Returns:
             Each client's collaborators without itself, in the order of `clients`.
         """
-        wishes: dict[str, list[str]] = {client: [] for client in self.clients}
-        for collaborator, client in self.edges():
-            wishes[client].append(collaborator)
-        return wishes
+        wants = self.wants
+        return {client: list(self._row(wants, client)) for client in self.clients}
 
     def to_networkx(self, weights: Mapping[tuple[str, str], float] | None = None) -> networkx.DiGraph[str]:
         """Return the graph as a networkx `DiGraph`, for its algorithms, drawings and file formats.
@@ -296,8 +294,6 @@ class BenefitGraph:
             >>> graph.edges["b", "a"]["weight"]
             0.25
         """
-        from comity.core.extras import require
-
         graph = require("networkx", "to export a graph to networkx").DiGraph()
         graph.add_nodes_from(self.clients)
         edges = dict.fromkeys(self.edges())
@@ -334,16 +330,13 @@ class BenefitGraph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BenefitGraph):
             return NotImplemented
-        if len(self) != len(other) or self.edge_count != other.edge_count:
-            return False
-        if self.clients == other.clients:
-            return _same(self.wants, other.wants)
-        if self._position.keys() != other._position.keys():
-            return False
-        order = np.array([other._position[client] for client in self.clients], np.int32)
-        moved = other.wants[order][:, order].tocsr()
-        moved.sort_indices()
-        return _same(self.wants, moved)
+        theirs = other.wants
+        if self.clients != other.clients:
+            if self._position.keys() != other._position.keys():
+                return False
+            order = [other._position[client] for client in self.clients]
+            theirs = theirs[order][:, order]
+        return (self.wants != theirs).nnz == 0
 
     def __hash__(self) -> int:
         return hash((frozenset(self.clients), self.edge_count))
@@ -383,7 +376,3 @@ def _wants(clients: int, sources: Indices, targets: Indices) -> csr_array:
     sources, targets = sources[others], targets[others]
     marks = coo_array((np.ones(sources.size, np.bool_), (targets, sources)), shape=(clients, clients))
     return marks.tocsr()  # merges repeated edges: bool + bool stays True
-
-
-def _same(one: csr_array, other: csr_array) -> bool:
-    return bool(np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices))

@@ -51,22 +51,6 @@ def _read(reader: Callable[[str], BenefitGraph | Game], text: str, name: str) ->
         raise FormatError(f"{name}: {error}") from None
 
 
-def load_graph(path: str | os.PathLike[str]) -> BenefitGraph:
-    """Read a graph from a file."""
-    loaded = load(path)
-    if not isinstance(loaded, BenefitGraph):
-        raise FormatError(f"{path}: this is a game, but a graph is needed: the collaborators of each client")
-    return loaded
-
-
-def load_game(path: str | os.PathLike[str]) -> Game:
-    """Read a game from a file."""
-    loaded = load(path)
-    if not isinstance(loaded, Game):
-        raise FormatError(f"{path}: this is a graph, but a game is needed: records of client, coalition and utility")
-    return loaded
-
-
 def save_graph(graph: BenefitGraph, path: str | os.PathLike[str]) -> None:
     """Write a graph to a file, completely or not at all."""
     writer = WRITERS.get(Path(path).suffix.lower())
