@@ -13,7 +13,7 @@ from comity.errors import InputError, UnknownClientError
 from comity.game.components import closed_components, components, layers
 from comity.game.game import Game
 from comity.game.graph import BenefitGraph
-from comity.game.peels import Equilibrium
+from comity.game.peels import Equilibrium, Peel
 from comity.game.wishes import Wishes
 
 Collaborators = Callable[[str, Coalition], Iterable[str]]
@@ -140,7 +140,7 @@ def stable_coalitions(graph: BenefitGraph) -> tuple[Coalition, ...]:
     """
     if not isinstance(graph, BenefitGraph):
         raise InputError(f"stable coalitions are those of a BenefitGraph, not of {shown(graph)}")
-    return _peel_fixed(graph).peels[0].stable
+    return Peel(_peel_fixed(graph), 0).stable
 
 
 def _peel_fixed(graph: BenefitGraph) -> Equilibrium:

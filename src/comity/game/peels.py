@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Peel:
     @property
     def stable(self) -> tuple[Coalition, ...]:
         """The coalitions that left: strongly connected, and wanting no other remaining client."""
-        return tuple(map(self.equilibrium.coalition, self._coalition_numbers))
+        return tuple(frozenset(self.equilibrium.members(number)) for number in self._coalition_numbers)
 
     @property
     def _remaining(self) -> IntegerArray:
@@ -93,8 +93,7 @@ class Peel:
     @property
     def _coalition_numbers(self) -> range:
         """The numbers of the coalitions that left in this peel."""
-        first, after = np.searchsorted(self.equilibrium.peel_of, (self.number, self.number + 1))
-        return range(int(first), int(after))
+        return range(*np.searchsorted(self.equilibrium.peel_of, (self.number, self.number + 1)))
 
     def __repr__(self) -> str:
         numbers = self._coalition_numbers
@@ -144,10 +143,10 @@ class Equilibrium:
         names = _names(self.clients, members)
         return tuple(frozenset(names[first:after]) for first, after in pairwise(starts.tolist()))
 
-    @property
-    def peels(self) -> Sequence[Peel]:
+    @cached_property
+    def peels(self) -> tuple[Peel, ...]:
         """The peels, in order."""
-        return Peels(self)
+        return tuple(Peel(self, number) for number in range(int(self.peel_of[-1]) + 1))
 
     def coalition_of(self, client: str) -> Coalition:
         """Return the coalition of a client.
@@ -161,7 +160,7 @@ class Equilibrium:
         Raises:
             UnknownClientError: If there is no such client.
         """
-        return self.coalition(int(self.numbers[self._place(client)]))
+        return self.coalitions[self.numbers[self._place(client)]]
 
     def peel_number_of(self, client: str) -> int:
         """Return the peel in which a client left.
@@ -237,10 +236,7 @@ class Equilibrium:
         Raises:
             IndexError: If there is no such coalition.
         """
-        number = range(len(self.peel_of))[number]
-        if number not in self._coalitions:
-            self._coalitions[number] = frozenset(self.members(number))
-        return self._coalitions[number]
+        return self.coalitions[number]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the equilibrium as values that JSON can hold; peels are counted from 1.
@@ -251,9 +247,7 @@ class Equilibrium:
             peels.
         """
         wanted = self.wishes.wanted
-        peels: list[dict[str, Any]] = [
-            {"peel": number + 1, "wishes": {}, "left": []} for number in range(len(self.peels))
-        ]
+        peels: list[dict[str, Any]] = [{"peel": peel.number + 1, "wishes": {}, "left": []} for peel in self.peels]
         for entry, (client, peel) in enumerate(zip(self.wishes.asker, self.wishes.peel, strict=True)):
             row = wanted.indices[wanted.indptr[entry] : wanted.indptr[entry + 1]]
             peels[peel]["wishes"][self.clients[client]] = list(_names(self.clients, row))
@@ -272,10 +266,6 @@ class Equilibrium:
         return np.argsort(self.numbers, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
 
     @cached_property
-    def _coalitions(self) -> dict[int, Coalition]:
-        return {}
-
-    @cached_property
     def _last(self) -> IntegerArray:
         return self.wishes.valid_at(NEVER)
 
@@ -291,10 +281,7 @@ class Equilibrium:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Equilibrium):
             return NotImplemented
-        if self.clients != other.clients or self.wishes.wanted.nnz != other.wishes.wanted.nnz:
-            return False
-        mine = self.numbers, self.peel_of, *self.wishes.arrays()
-        return all(map(np.array_equal, mine, (other.numbers, other.peel_of, *other.wishes.arrays())))
+        return self.clients == other.clients and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.clients, *self.numbers.tolist()))
@@ -303,28 +290,6 @@ class Equilibrium:
         if len(self.clients) <= _MAX_CLIENTS_IN_REPR:
             return f"Equilibrium({_braces(map(self.members, range(len(self.peel_of))))})"
         return f"<Equilibrium: {len(self.clients):,} clients in {len(self.peel_of):,} coalitions>"
-
-
-@dataclass(frozen=True, slots=True)
-class Peels(Sequence[Peel]):
-    """The peels of an equilibrium, each made when it is looked at."""
-
-    equilibrium: Equilibrium
-
-    def __len__(self) -> int:
-        return int(self.equilibrium.peel_of[-1]) + 1
-
-    @overload
-    def __getitem__(self, number: int) -> Peel: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Peel]: ...
-    def __getitem__(self, number: int | slice) -> Peel | Sequence[Peel]:
-        if isinstance(number, slice):
-            return [Peel(self.equilibrium, index) for index in range(*number.indices(len(self)))]
-        return Peel(self.equilibrium, range(len(self))[number])
-
-    def __repr__(self) -> str:
-        return f"<{len(self):,} peels>"
 
 
 def _names(clients: tuple[str, ...], positions: IntegerArray) -> tuple[str, ...]:

@@ -42,10 +42,3 @@ class Wishes:
         replaced = np.full(self.asker.size, NEVER, np.int32)
         replaced[order[again]] = self.peel[order[again + 1]]
         return replaced
-
-    def arrays(self) -> tuple[IntegerArray, ...]:
-        """Return arrays that are equal for equal wishes: entries sorted by peel and client."""
-        order = np.lexsort((self.asker, self.peel))
-        wanted = self.wanted[order].tocsr()
-        wanted.sort_indices()
-        return self.asker[order], self.peel[order], wanted.indptr, wanted.indices
