@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from comity.core.arrays import Booleans
 from comity.core.names import Coalition, shown
 from comity.core.numbers import check_finite
 from comity.errors import InputError
@@ -21,6 +21,7 @@ MAX_CLIENTS = 12
 NOTHING_FORGIVEN: Mapping[str, float] = MappingProxyType({})
 _MAX_GAINS_SHOWN = 8
 Utility = Callable[[str, Coalition], float]
+Axiom = Literal["inner", "outer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Witness:
         {a, b} would all gain by forming a coalition (a 1 → 2, b 1 → 3)
     """
 
-    axiom: Literal["inner", "outer"]
+    axiom: Axiom
     members: tuple[str, ...]
     now: Mapping[str, float]
     then: Mapping[str, float]
@@ -84,6 +85,13 @@ class Witness:
         if len(self.members) > _MAX_GAINS_SHOWN:
             gains.append(f"and {len(self.members) - _MAX_GAINS_SHOWN} more")
         return f"{members} would all gain by forming a coalition ({', '.join(gains)})"
+
+
+def make_witness(axiom: Axiom, members: tuple[str, ...], homes: Mapping[str, Coalition], utility: Utility) -> Witness:
+    """Return a witness with its members' utilities in their present coalitions, `homes`, and with each other."""
+    together = frozenset(members)
+    now = {i: utility(i, homes[i]) for i in members}
+    return Witness(axiom, members, now, {i: utility(i, together) for i in members})
 
 
 class UtilityTable:
@@ -154,31 +162,19 @@ def find_witness(
     """Try every subset against both axioms, and return a smallest one that breaks an axiom, if there is one.
 
     1. A set breaks inner agreement if it is a proper part of a coalition and no member loses in it (Axiom 1).
-    2. A set breaks outer agreement if it is not a coalition of the partition and every member gains in it (Axiom 2).
-
-    A set that breaks inner agreement is returned before one that breaks outer agreement.
+    2. A set breaks outer agreement if every member gains in it (Axiom 2).
     """
-    homes = [table.mask(coalition) for coalition in coalitions]
-    home_of = [next(home for home in homes if home >> i & 1) for i in range(len(table.clients))]
-    now = table.values[np.arange(len(home_of)), home_of]
+    homes = {i: frozenset(coalition) for coalition in coalitions for i in coalition}
+    now = np.array([[table(i, homes[i])] for i in table.clients])
+    needed = now + tolerance + np.array([[forgiven.get(i, 0.0)] for i in table.clients])
+    parts = [(table.masks & ~home == 0) & (table.masks != home) for home in map(table.mask, set(homes.values()))]
     outside = np.isnan(table.values)
-    unharmed = (outside | (table.values >= now[:, None] - tolerance)).all(axis=0)
-    needed = now + tolerance + np.array([forgiven.get(i, 0.0) for i in table.clients])
-    gaining = (outside | (table.values > needed[:, None])).all(axis=0)
-    parts = np.zeros(table.masks.size, np.bool_)
-    for home in homes:
-        parts |= ((table.masks & ~home) == 0) & (table.masks != home)
-    rivals = ~np.isin(table.masks, homes)
-    nonempty = table.masks > 0
-    breaks: tuple[tuple[Literal["inner", "outer"], NDArray[np.bool_]], ...] = (
-        ("inner", nonempty & parts & unharmed),
-        ("outer", nonempty & rivals & gaining),
-    )
-    for axiom, broken in breaks:
-        if broken.any():
-            mask = min((int(mask) for mask in np.flatnonzero(broken)), key=int.bit_count)
-            members = table.members(mask)
-            rows = [table.clients.index(i) for i in members]
-            then = dict(zip(members, table.values[rows, mask].tolist(), strict=True))
-            return Witness(axiom, members, dict(zip(members, now[rows].tolist(), strict=True)), then)
+    broken: dict[Axiom, Booleans] = {
+        "inner": np.any(parts, axis=0) & (outside | (table.values >= now - tolerance)).all(axis=0),
+        "outer": (outside | (table.values > needed)).all(axis=0),
+    }
+    for axiom, sets in broken.items():
+        if masks := np.flatnonzero(sets[1:]).tolist():  # without the empty set
+            smallest = min((mask + 1 for mask in masks), key=int.bit_count)
+            return make_witness(axiom, table.members(smallest), homes, table)
     return None

@@ -1,31 +1,14 @@
 """The proof that a partition is a collaboration equilibrium, or a witness that it is not.
 
 The paper's axioms (Section 3.2) speak about every subset of the clients, 2^N of them. A maximal utility U(i, C) never
-falls when the coalition C grows, and therefore a few inequalities suffice; `docs/theory.md` proves this.
-
-*Outer agreement* (Axiom 2), in `comity.game.proof.check_outer`:
-
-1. Find an order of the clients in which each gains nothing from itself and all later clients R: U(i, R) ≤ U(i, C).
-2. If there is one, the axiom holds: of any rival coalition, the member that is first in this order gains nothing. The
-   peels of an equilibrium are such an order.
-3. If there is none, the clients that are left over would all gain together: they are a rival coalition.
-
-*Inner agreement* (Axiom 1), in `comity.game.proof.check_inner`, for each coalition C:
-
-1. Draw an edge j → i wherever leaving j out costs i: U(i, C∖{j}) < U(i, C).
-2. If C is strongly connected by these edges, the axiom holds: a part of C that loses nothing contains, with each
-   client, all clients that it has an edge from, and so all of C.
-3. If it is not (there are ties), a part that loses nothing lacks some component from which no edge leads out. For each
-   such component, take the other clients and send away those that lose, until none does. If any are left, they are a
-   part that can leave.
-
-Without ties this takes N + |E| inequalities. This module shares no code with the solver that finds partitions.
+falls when the coalition C grows, and therefore N + |E| inequalities suffice if there are no ties: `comity.game.proof`
+checks them, and `docs/theory.md` proves this. Nothing here shares code with the solver that finds partitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -142,26 +125,15 @@ class Certificate:
             "forgiven": dict(self.forgiven),
             "evaluations": self.evaluations,
             "order": [sorted(coalition) for coalition in self.order],
-            "outer": [
-                {"client": o.client, "among": sorted(o.among), "utility": o.utility, "best": o.best, "margin": o.margin}
-                for o in self.outer
-            ],
-            "inner": [
-                {
-                    "client": i.client,
-                    "without": sorted(i.without),
-                    "utility": i.utility,
-                    "reduced": i.reduced,
-                    "margin": i.margin,
-                }
-                for i in self.inner
-            ],
-            "witnesses": [
-                {"axiom": w.axiom, "members": list(w.members), "now": dict(w.now), "then": dict(w.then)}
-                for w in self.witnesses
-            ],
+            "outer": [{**_fields(each), "among": sorted(each.among), "margin": each.margin} for each in self.outer],
+            "inner": [{**_fields(each), "without": sorted(each.without), "margin": each.margin} for each in self.inner],
+            "witnesses": [{**_fields(each), "members": list(each.members)} for each in self.witnesses],
             "notes": list(self.notes),
         }
+
+
+def _fields(record: OuterInequality | InnerInequality | Witness) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def certify(
@@ -232,11 +204,8 @@ def certify(
     all_ordered = len(order) == len(coalitions)
     if not all_ordered and not rival:
         notes.append("there is no order of whole coalitions; the proof orders single clients")
-    found = {(witness.axiom, witness.members): witness for witness in (*leaving, rival) if witness}
-    witnesses = list(found.values())
-    if table is not None:
-        tried = find_witness(coalitions, table, tolerance, forgiven)
-        witnesses = [tried] if tried else []
+    found = [*leaving, rival] if table is None else [find_witness(coalitions, table, tolerance, forgiven)]
+    witnesses = list({(each.axiom, each.members): each for each in found if each}.values())
     if values.contradiction:
         verdict, witnesses = Verdict.UNDECIDED, []
         notes.insert(0, f"the utility is not maximal: {values.contradiction}; a few values of it prove nothing")
@@ -266,23 +235,21 @@ def check_partition(partition: object, game: Game | None = None) -> list[tuple[s
     if isinstance(partition, str | Mapping) or not isinstance(partition, Iterable):
         raise InputError(f"a partition is a list of coalitions, each a list of clients, not {shown(partition)}")
     coalitions: list[tuple[str, ...]] = []
+    seen: set[str] = set()
     for number, members in enumerate(partition, start=1):
-        ordered = tuple(members) if isinstance(members, list | tuple) else members
-        found = check_coalition(ordered, f"coalition {number}")
+        found = check_coalition(members, f"coalition {number}")
         if not found:
             raise InputError(f"coalition {number} is empty; leave it out")
-        coalitions.append(tuple(dict.fromkeys(ordered)) if isinstance(ordered, tuple) else tuple(sorted(found)))
+        for i in sorted(seen & found):
+            raise InputError(f"client {shown(i)} is in two coalitions; a partition has every client in one")
+        seen |= found
+        coalitions.append(tuple(dict.fromkeys(members) if isinstance(members, list | tuple) else sorted(found)))
     if not coalitions:
         raise InputError("the partition has no coalition; give at least one")
-    home = {i: number for number, coalition in enumerate(coalitions) for i in coalition}
-    for number, coalition in enumerate(coalitions):
-        for i in coalition:
-            if home[i] != number:
-                raise InputError(f"client {shown(i)} is in two coalitions; a partition has every client in one")
     if game is not None:
-        for i in home.keys() - frozenset(game.clients):
+        for i in seen.difference(game.clients):
             raise unknown_client(i, game.clients)
         for i in game.clients:
-            if i not in home:
+            if i not in seen:
                 raise InputError(f"client {shown(i)} is in no coalition; a partition has every client in one")
     return coalitions

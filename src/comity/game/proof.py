@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
 
 from comity.core.names import Coalition, shown
 from comity.core.numbers import check_finite
-from comity.game.axioms import NOTHING_FORGIVEN, Utility, Witness
+from comity.game.axioms import NOTHING_FORGIVEN, Utility, Witness, make_witness
 
 Stays = Callable[[str, Coalition], bool]
 """Whether a client stays in a coalition."""
@@ -143,16 +142,15 @@ def check_outer(
                 del waiting[coalition]
                 stuck = False
 
-    rest = tuple(i for coalition in waiting for i in coalition)
-    while rest and len(staying := tuple(i for i in rest if not can_leave(i, frozenset(rest)))) < len(rest):
-        rest = staying
-    rival = _smallest(rest, lambda i, among: values.gains(i, among))
-    return tuple(found.values()), tuple(order), _witness("outer", rival, values)
+    rest = _largest(tuple(i for coalition in waiting for i in coalition), lambda i, among: not can_leave(i, among))
+    rival = _smallest(rest, values.gains)
+    witness = make_witness("outer", rival, values.homes, values) if rival else None
+    return tuple(found.values()), tuple(order), witness
 
 
 def check_inner(
     coalitions: list[tuple[str, ...]], values: Values, collaborators_of: Callable[[str], Coalition] | None
-) -> tuple[tuple[InnerInequality, ...], list[Witness | None], list[str]]:
+) -> tuple[tuple[InnerInequality, ...], list[Witness], list[str]]:
     """Look in every coalition for a part that can leave without loss (docs/theory.md, Theorem 2).
 
     1. Find out which clients each member needs: those whose absence costs it. Only its collaborators are tried, or, if
@@ -162,10 +160,10 @@ def check_inner(
     3. For each group, take the members outside it and send away those that lose, until none does. The rest, if any, can
        leave without loss; a smallest part of it becomes a witness.
 
-    Returns the inequalities, the parts that can leave (None for each group without one), and notes on ties.
+    Returns the inequalities, the parts that can leave, and notes on ties.
     """
     checked: dict[tuple[str, Coalition], InnerInequality] = {}
-    leaving: list[Witness | None] = []
+    leaving: list[Witness] = []
     notes: list[str] = []
 
     def costs(i: str, home: Coalition, left: Coalition) -> bool:
@@ -191,7 +189,9 @@ def check_inner(
         for component in _needed_by_no_other(needed_by):
             rest = tuple(i for i in coalition if i not in component)
             part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
-            leaving.append(_witness("inner", _smallest(part, lambda i, left: not values.loses(i, left)), values))
+            if part:
+                smallest = _smallest(part, lambda i, left: not values.loses(i, left))
+                leaving.append(make_witness("inner", smallest, values.homes, values))
     return tuple(checked.values()), leaving, notes
 
 
@@ -272,10 +272,3 @@ def _smallest(clients: tuple[str, ...], stays: Stays) -> tuple[str, ...]:
             if i in clients and (fewer := _largest(tuple(j for j in clients if j != i), counted)):
                 clients = fewer
     return clients
-
-
-def _witness(axiom: Literal["inner", "outer"], members: tuple[str, ...], values: Values) -> Witness | None:
-    if not members:
-        return None
-    then = {i: values(i, frozenset(members)) for i in members}
-    return Witness(axiom, members, {i: values.home(i) for i in members}, then)
