@@ -225,7 +225,7 @@ def certify(
         notes=tuple(notes),
         tolerance=float(tolerance),
         forgiven=dict(forgiven),
-        evaluations=values.count if table is None else int((~np.isnan(table.values)).sum()),
+        evaluations=len(values.known) if table is None else int((~np.isnan(table.values)).sum()),
         exhaustive=exhaustive,
     )
 

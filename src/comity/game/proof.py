@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from comity.core.names import Coalition, shown
 from comity.core.numbers import check_finite
-from comity.game.axioms import NOTHING_FORGIVEN, Utility, Witness, make_witness
+from comity.game.axioms import Utility, Witness, make_witness
 
 Stays = Callable[[str, Coalition], bool]
 """Whether a client stays in a coalition."""
@@ -47,6 +48,7 @@ class InnerInequality:
         return self.utility - self.reduced
 
 
+@dataclass
 class Values:
     """The utility, called once for each client and set, and checked to be finite and maximal.
 
@@ -54,36 +56,28 @@ class Values:
     coalition and of all clients; `contradiction` describes the first fall that was found.
     """
 
-    def __init__(
-        self,
-        utility: Utility,
-        homes: Mapping[str, Coalition],
-        tolerance: float,
-        forgiven: Mapping[str, float] = NOTHING_FORGIVEN,
-    ) -> None:
-        self.utility = utility
-        self.homes = homes
-        self.all_clients = frozenset(homes)
-        self.tolerance = tolerance
-        self.forgiven = forgiven
-        self.contradiction: str | None = None
-        self._known: dict[tuple[str, Coalition], float] = {}
+    utility: Utility
+    homes: Mapping[str, Coalition]
+    tolerance: float
+    forgiven: Mapping[str, float]
+    contradiction: str | None = None
+    known: dict[tuple[str, Coalition], float] = field(default_factory=dict)
 
-    @property
-    def count(self) -> int:
-        """The number of utilities that were asked for."""
-        return len(self._known)
+    @cached_property
+    def all_clients(self) -> Coalition:
+        """The clients of all coalitions."""
+        return frozenset(self.homes)
 
     def __call__(self, client: str, coalition: Coalition) -> float:
         """Return the utility of a client with a coalition."""
         key = (client, coalition)
-        if key not in self._known:
-            self._known[key] = check_finite(
+        if key not in self.known:
+            self.known[key] = check_finite(
                 self.utility(client, coalition),
                 lambda: f"the utility of {shown(client)} with {shown(sorted(coalition))}",
             )
             self._compare(client, coalition)
-        return self._known[key]
+        return self.known[key]
 
     def home(self, client: str) -> float:
         """Return the utility of a client in its own coalition."""
@@ -100,9 +94,9 @@ class Values:
     def _compare(self, client: str, coalition: Coalition) -> None:
         """Compare a new value with those of the client's own coalition and of all clients, if the sets are nested."""
         for other in (self.homes[client], self.all_clients):
-            if (client, other) in self._known:
+            if (client, other) in self.known:
                 small, large = sorted((coalition, other), key=len)
-                less, more = self._known[client, small], self._known[client, large]
+                less, more = self.known[client, small], self.known[client, large]
                 if small <= large and less > more + _ROUNDING * abs(less):
                     self.contradiction = self.contradiction or (
                         f"{client} has {less:.6g} with {{{', '.join(sorted(small))}}} "
@@ -166,10 +160,10 @@ def check_inner(
     leaving: list[Witness] = []
     notes: list[str] = []
 
-    def costs(i: str, home: Coalition, left: Coalition) -> bool:
-        loses = values.loses(i, left)
-        if loses:
-            checked[i, home - left] = InnerInequality(i, home - left, values.home(i), values(i, left))
+    def costs(i: str, left: Coalition) -> bool:
+        if loses := values.loses(i, left):
+            without = values.homes[i] - left
+            checked[i, without] = InnerInequality(i, without, values.home(i), values(i, left))
         return loses
 
     for coalition in coalitions:
@@ -182,14 +176,13 @@ def check_inner(
             for j in coalition:
                 if j == i or j not in wanted:
                     continue
-                if costs(i, home, home - {j}):
+                if costs(i, home - {j}):
                     needed_by[j].append(i)
                 elif collaborators_of is not None:
                     notes.append(f"{i} does as well without {j}: another best set exists")
         for component in _needed_by_no_other(needed_by):
             rest = tuple(i for i in coalition if i not in component)
-            part = _largest(rest, lambda i, left, home=home: not costs(i, home, left))  # type: ignore[misc]
-            if part:
+            if part := _largest(rest, lambda i, left: not costs(i, left)):
                 smallest = _smallest(part, lambda i, left: not values.loses(i, left))
                 leaving.append(make_witness("inner", smallest, values.homes, values))
     return tuple(checked.values()), leaving, notes
@@ -198,38 +191,27 @@ def check_inner(
 def _needed_by_no_other(needed_by: Mapping[str, Collection[str]]) -> list[set[str]]:
     """Return the groups of clients that need each other, directly or through others, and that no other client needs.
 
-    1. Start at a client. While some client depends on the present one (needs it, directly or through others) without
-       the present one depending on it, move on to that client.
-    2. At the end, all clients that depend on the present one are a group.
-    3. Start again at a client that no known group depends on, until there is none.
-
-    The solver finds such groups by another algorithm, so that a mistake in one of them shows in the other.
+    A client is in such a group if it depends on all clients that depend on it, directly or through others; the group is
+    these clients. The solver finds such groups by another algorithm, so that a mistake in one shows in the other.
     """
     needs: dict[str, list[str]] = {client: [] for client in needed_by}
     for client, others in needed_by.items():
         for other in others:
             needs[other].append(client)
     found: list[set[str]] = []
-    settled: set[str] = set()
     for client in needed_by:
-        if client in settled:
-            continue
-        present = client
-        dependent, supporting = _reachable(present, needed_by), _reachable(present, needs)
-        while not dependent.keys() <= supporting.keys():
-            present = next(other for other in dependent if other not in supporting)
-            dependent, supporting = _reachable(present, needed_by), _reachable(present, needs)
-        found.append(set(dependent))
-        settled.update(supporting)
-    position = {client: place for place, client in enumerate(needed_by)}
-    return sorted(found, key=lambda part: min(position[client] for client in part))
+        if not any(client in group for group in found):
+            dependent = _reachable(client, needed_by)
+            if dependent <= _reachable(client, needs):
+                found.append(dependent)
+    return found
 
 
-def _reachable(client: str, edges: Mapping[str, Collection[str]]) -> dict[str, None]:
-    """Return a client and all that can be reached from it along the edges, in the order in which they are found."""
-    found, frontier = {client: None}, [client]
+def _reachable(client: str, edges: Mapping[str, Collection[str]]) -> set[str]:
+    """Return a client and all that can be reached from it along the edges."""
+    found, frontier = {client}, [client]
     while frontier:
-        new = dict.fromkeys(other for other in edges[frontier.pop()] if other not in found)
+        new = set(edges[frontier.pop()]) - found
         found |= new
         frontier += new
     return found
