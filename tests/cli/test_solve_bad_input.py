@@ -16,7 +16,7 @@ import pytest
 
 import comity as package
 from comity.cli import interrupts as ending
-from comity.core.stages import Stages
+from comity.core.progress import Stages
 from support.processes import wait_until_ready
 from support.small_tables import QUICK, classes, numbers
 

@@ -58,7 +58,7 @@ def compare(
     equilibrium. DIR keeps finished runs: the same command continues where it was interrupted.
     """
     from comity.cli import interrupts
-    from comity.core.stages import Stages
+    from comity.core.progress import Stages
     from comity.research.leaderboard import compare
 
     if methods is not None:

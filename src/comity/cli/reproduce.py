@@ -48,7 +48,7 @@ def reproduce(
         require("matplotlib", "to draw figures")  # now, and not after hours of training
     from comity.cli import interrupts
     from comity.cli.screen import Screen
-    from comity.core.stages import Stages
+    from comity.core.progress import Stages
     from comity.core.text import count
     from comity.research.datasets.remotes import fetch
     from comity.research.experiments.experiment import Experiment

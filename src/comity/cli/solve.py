@@ -54,7 +54,7 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     from comity.cli.result_tables import show_result, warn
     from comity.cli.screen import Screen
     from comity.core.files import check_output_directory
-    from comity.core.stages import Stages
+    from comity.core.progress import Stages
     from comity.report import write_report
     from comity.result.directory import FILES, MARKER, REPORT
     from comity.solving.solve import open_source, run

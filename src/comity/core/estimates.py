@@ -50,17 +50,19 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimates as values that JSON can hold, None for NaN."""
-        estimates = {name: _without_nan(estimate) for name, estimate in asdict(self).items() if name != "rows"}
-        return {"rows": self.rows, **estimates}
+        document = asdict(self)
+        for name in document.keys() - {"rows"}:
+            document[name] = {part: None if math.isnan(value) else value for part, value in document[name].items()}
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Return the estimates that `to_dict` wrote."""
-        estimates = {
-            name: Estimate(*(math.nan if value is None else value for value in (fields["value"], fields["error"])))
-            for name, fields in document.items()
-            if name != "rows"
-        }
+        estimates = {name: entry for name, entry in document.items() if name != "rows"}
+        for name, entry in estimates.items():
+            estimates[name] = Estimate(
+                *(math.nan if entry[part] is None else entry[part] for part in ("value", "error"))
+            )
         return cls(document["rows"], **estimates)
 
 
@@ -91,7 +93,3 @@ class Confidence:
         """Return the shares that `to_dict` wrote."""
         edges = {(edge["from"], edge["to"]): edge["share"] for edge in document["edges"]}
         return cls(document["resamples"], document["equilibrium"], edges)
-
-
-def _without_nan(fields: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in fields.items()}

@@ -64,7 +64,9 @@ class LogLoss:
         return self._curvature(self.probabilities(parameters), counts)
 
     def _slope(self, share: Floats, counts: Floats) -> Floats:
-        return np.asarray((self.features.T @ (self._residuals(share) * counts[:, None])).ravel())
+        target = self.target[:, None]
+        residuals = share - (target if self.outputs == 1 else target == np.arange(self.outputs))
+        return np.asarray((self.features.T @ (residuals * counts[:, None])).ravel())
 
     def _curvature(self, share: Floats, counts: Floats) -> Floats:
         if self.outputs == 1:
@@ -84,12 +86,6 @@ class LogLoss:
         """Return probabilities (n, outputs): of the second class if there are two, else of every class."""
         scores = self.scores(parameters)
         return np.asarray(expit(scores) if self.outputs == 1 else softmax(scores, axis=1))
-
-    def _residuals(self, share: Floats) -> Floats:
-        if self.outputs == 1:
-            return share - self.target[:, None]
-        hit = self.target[:, None] == np.arange(self.outputs)
-        return np.asarray(share - hit)
 
     def fit(self, counts: Floats, penalty: Floats, start: Floats, rounds: int = _MAX_NEWTON_STEPS) -> Floats:
         """Return the parameters θ (d,) that minimise mean loss + Σ penalty_k θ_k², by Newton's method.

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from comity.core.arrays import Floats
+from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.tasks import Task
 
 _MIN_PROBABILITY = 1e-15
@@ -35,7 +34,7 @@ class Metric:
     meaning: str = ""
     needs: str = ""
 
-    def measure_within(self, predictions: Floats, target: Floats, counts: Floats, parts: NDArray[np.intp]) -> Floats:
+    def measure_within(self, predictions: Floats, target: Floats, counts: Floats, parts: Integers) -> Floats:
         """Return the metric (B,) of predictions by several models, one for each of the `parts` (n,) of the rows.
 
         A metric that ranks rows ranks only rows of the same part, which one model predicted.
@@ -65,7 +64,7 @@ def _log_loss(predictions: Floats, target: Floats, counts: Floats) -> Floats:
     return _mean(-np.log(np.maximum(of_target, _MIN_PROBABILITY)), counts)
 
 
-def _auc(predictions: Floats, target: Floats, counts: Floats, parts: NDArray[np.intp] | None = None) -> Floats:
+def _auc(predictions: Floats, target: Floats, counts: Floats, parts: Integers | None = None) -> Floats:
     """Return the area under the ROC curve; for more than two classes, the mean over one-vs-rest of those that occur."""
     classes = predictions.shape[1]
     if classes == 2:
@@ -76,7 +75,7 @@ def _auc(predictions: Floats, target: Floats, counts: Floats, parts: NDArray[np.
         return np.asarray(np.where(known, areas, 0.0).sum(axis=0) / known.sum(axis=0))
 
 
-def _auc_of_pair(scores: Floats, positive: NDArray[np.bool_], counts: Floats, parts: NDArray[np.intp] | None) -> Floats:
+def _auc_of_pair(scores: Floats, positive: Booleans, counts: Floats, parts: Integers | None) -> Floats:
     """Return the probability that a positive row scores above a negative row of its part; ties count half.
 
     Scores of models that were trained without different parts cannot be compared: the model for a part that holds a
@@ -91,7 +90,7 @@ def _auc_of_pair(scores: Floats, positive: NDArray[np.bool_], counts: Floats, pa
         return np.asarray(np.where(pairs > 0, wins / pairs, np.nan))
 
 
-def _pairs_won(scores: Floats, positive: NDArray[np.bool_], counts: Floats) -> tuple[Floats, Floats]:
+def _pairs_won(scores: Floats, positive: Booleans, counts: Floats) -> tuple[Floats, Floats]:
     """Return how many pairs of a positive and a negative row are in the right order, and how many pairs exist (B,)."""
     order = np.argsort(scores, kind="stable")
     groups = np.unique(scores[order], return_inverse=True)[1]

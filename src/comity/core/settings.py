@@ -26,6 +26,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -145,17 +146,13 @@ class Setting:
         return converted
 
 
-_settings: dict[type, dict[str, Setting]] = {}
-
-
+@cache  # reading the hints takes a hundred times as long
 def settings_of(cls: type) -> dict[str, Setting]:
     """Return the declared fields of a settings class by name, documented by the ``Args:`` of its docstring."""
-    if cls in _settings:  # reading the hints takes a hundred times as long
-        return _settings[cls]
     _, _, section = inspect.cleandoc(cls.__doc__ or "").partition("\nArgs:\n")
     section = re.split(r"^\S", section, maxsplit=1, flags=re.MULTILINE)[0]
     documented = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE))
-    settings = _settings[cls] = {}
+    settings: dict[str, Setting] = {}
     for field, hint in get_type_hints(cls, include_extras=True).items():
         if get_origin(hint) is Annotated:
             kind, declaration = get_args(hint)

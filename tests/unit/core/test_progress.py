@@ -1,11 +1,11 @@
-"""How far a job is, where standard error is no terminal."""
+"""The progress of a job in a log, where standard error is no terminal."""
 
 import io
 import sys
 
 import pytest
 
-from comity.core.stages import Stages
+from comity.core.progress import Stages
 
 
 class Clock:
@@ -19,23 +19,23 @@ class Clock:
 
 
 def test_a_log_has_a_line_every_half_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    """If every stage were told, logs would be full of them; if none, nobody would know whether a job is at work."""
+    """If every stage wrote a line, logs would be full of them; if none did, nobody would know whether a job runs."""
     clock = Clock()
     with Stages(clock=clock) as stages:
         for second in range(0, 100, 5):
             clock.now = 1000.0 + second
             stages("seed 0, fedavg (loss 1.2)", second, 400)
         stages("reading", 0, 1)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines() == [
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err.splitlines() == [
         "30 s: seed 0, fedavg (loss 1.2): 30 of 400",
         "1:00 min: seed 0, fedavg (loss 1.2): 60 of 400",
         "1:30 min: seed 0, fedavg (loss 1.2): 90 of 400",
     ]
 
 
-def test_a_stage_of_one_step_is_told_without_a_count(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_of_one_step_is_logged_without_a_count(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with Stages(clock=clock) as stages:
         clock.now += 45
