@@ -1,7 +1,5 @@
 """Estimates in a result: each client's metric with each model, contributions, and confidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """Files and result directories: read with clear errors, written completely or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ class. For C > 2 classes it has C entries for each feature, feature by feature; 
 the intercepts are the last entries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Metrics of predictions: AUC, accuracy, log loss, RMSE, R²."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

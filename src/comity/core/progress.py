@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Stages:
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, total=1, completed=1)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bars is not None:
             self._finish()
             self._bars.stop()

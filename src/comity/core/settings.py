@@ -15,13 +15,12 @@ Traceback (most recent call last):
 comity.errors.InputError: rounds is 0; it must be a whole number, 1 or more
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import numbers
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -40,60 +39,56 @@ from comity.errors import ComityError, InputError
 class Declaration:
     """What a value may be.
 
-    `expected` says it in words. `convert` returns a value in its normal form, or None if it is not as expected. The
-    other fields are for the command line: a value's type, what stands for it in the help, and all values if few.
+    `expected` says it in words, `fits` checks a value, and `type` makes the normal form of one that fits. The command
+    line uses the type too, what stands for a value in the help, and all values if few.
     """
 
     expected: str
-    convert: Callable[[object], object | None]
-    type: type = str
+    fits: Callable[[Any], bool]
+    type: Callable[[Any], Any] = str
     metavar: str = "TEXT"
     options: tuple[str, ...] = ()
+
+    def convert(self, value: object) -> object | None:
+        """Return a value in its normal form, or None if it is not as expected."""
+        return self.type(value) if self.fits(value) else None
 
 
 def whole(least: int = 0) -> Declaration:
     """Declare a whole number, `least` or more."""
 
-    def convert(value: object) -> int | None:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            return None
-        return int(value) if int(value) >= least else None
+    def fits(value: Any) -> bool:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
 
-    return Declaration(f"a whole number, {least} or more", convert, int, "N")
+    return Declaration(f"a whole number, {least} or more", fits, int, "N")
 
 
 def real(low: float, high: float = math.inf, *, closed: bool = True, noun: str = "a number") -> Declaration:
     """Declare a finite number between two bounds, which are allowed themselves if the interval is `closed`."""
 
-    def convert(value: object) -> float | None:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            return None
-        try:
-            number = float(value)
-        except OverflowError:  # an integer beyond what floats can hold
-            return None
-        inside = low <= number <= high if closed else low < number < high
-        return number if inside and math.isfinite(number) else None
+    def fits(value: Any) -> bool:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            return False
+        inside = low <= value <= high if closed else low < value < high
+        return inside and abs(value) <= sys.float_info.max
 
     if high == math.inf:
         bounds = f"{low:g} or more" if closed else f"more than {low:g}"
     else:
         bounds = f"from {low:g} to {high:g}" if closed else f"more than {low:g} and less than {high:g}"
-    return Declaration(f"{noun}, {bounds}", convert, float, "X")
+    return Declaration(f"{noun}, {bounds}", fits, float, "X")
 
 
 def choice(literal: Any) -> Declaration:
     """Declare one of the values of a `Literal`."""
     options = get_args(literal)
     expected = f"one of {', '.join(options)}"
-    return Declaration(
-        expected, lambda each: each if isinstance(each, str) and each in options else None, str, "", options
-    )
+    return Declaration(expected, lambda value: isinstance(value, str) and value in options, str, "", options)
 
 
 def text(noun: str, pattern: str = r"(?s:.+)") -> Declaration:
     """Declare text that matches a pattern, by default any that is not empty."""
-    return Declaration(noun, lambda each: each if isinstance(each, str) and re.fullmatch(pattern, each) else None)
+    return Declaration(noun, lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None)
 
 
 def name(noun: str) -> Declaration:
@@ -103,28 +98,26 @@ def name(noun: str) -> Declaration:
 
 def path() -> Declaration:
     """Declare a path, as text or as a `Path`, which it becomes."""
-    return Declaration(
-        "a path", lambda each: Path(each) if isinstance(each, str | os.PathLike) and os.fspath(each) else None
-    )
+    return Declaration("a path", lambda value: isinstance(value, str | os.PathLike) and os.fspath(value) != "", Path)
 
 
 def names(noun: str, known: Collection[str] = ()) -> Declaration:
     """Declare a list of names, which becomes a tuple; only those that are `known`, if any are."""
 
-    def convert(value: object) -> tuple[str, ...] | None:
+    def fits(value: Any) -> bool:
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-            return None
+            return False
         for unknown in (each for each in value if known and each not in known):
             raise InputError(f"there is no {noun} {shown(unknown)}; {suggest(unknown, known)}")
-        return tuple(value)
+        return True
 
     listed = f": {', '.join(known)}" if known else ""
-    return Declaration(f"a list of names of {noun}s{listed}", convert, tuple, noun.upper())
+    return Declaration(f"a list of names of {noun}s{listed}", fits, tuple, noun.upper())
 
 
 def flag() -> Declaration:
     """Declare true or false."""
-    return Declaration("true or false", lambda each: each if isinstance(each, bool) else None, bool)
+    return Declaration("true or false", lambda value: isinstance(value, bool), bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """Numbers and names written for people."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

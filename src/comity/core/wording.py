@@ -1,7 +1,5 @@
 """How messages name a setting: as the caller would write it in Python, in a file or on the command line."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import shlex

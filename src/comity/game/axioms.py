@@ -3,8 +3,6 @@
 This takes exponential time on purpose: it is the reference for the short proof of `comity.game.certificate`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -5,8 +5,6 @@ falls when the coalition C grows, and therefore N + |E| inequalities suffice if 
 checks them, and `docs/theory.md` proves this. Nothing here shares code with the solver that finds partitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum

@@ -1,12 +1,10 @@
 """Collaboration equilibrium: peel stable coalitions until nobody remains (paper, Algorithm 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 
 from comity.core.names import Coalition, check_coalition, check_names, shown, unknown_client
 from comity.errors import InputError, UnknownClientError
@@ -21,12 +19,6 @@ CollaboratorsOfMany = Callable[[tuple[str, ...], Coalition], Mapping[str, Iterab
 Settle = Callable[[Coalition], Mapping[str, Coalition]]
 
 
-@overload
-def find_equilibrium(clients: BenefitGraph | Game | Mapping[str, Iterable[str]]) -> Equilibrium: ...
-@overload
-def find_equilibrium(clients: Iterable[str], collaborators_of: Collaborators) -> Equilibrium: ...
-@overload
-def find_equilibrium(clients: Iterable[str], *, collaborators_of_many: CollaboratorsOfMany) -> Equilibrium: ...
 def find_equilibrium(
     clients: BenefitGraph | Game | Mapping[str, Iterable[str]] | Iterable[str],
     collaborators_of: Collaborators | None = None,
@@ -228,10 +220,9 @@ def _assemble(
     numbers = np.empty(len(clients), np.int32)
     for number, (_, coalition) in enumerate(formed):
         numbers[[position[client] for client in coalition]] = number
-    rows = [sorted(position[other] for other in wanted if other != client) for _, client, wanted in entries]
-    indices = np.array([index for row in rows for index in row], np.int32)
-    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int32)
-    wanted = csr_array((np.ones(indices.size, np.bool_), indices, indptr), shape=(len(rows), len(clients)))
+    pairs = [(row, position[other]) for row, (_, client, wanted) in enumerate(entries) for other in wanted - {client}]
+    cells = np.array(pairs, np.int32).reshape(-1, 2).T
+    matrix = coo_array((np.ones(len(pairs), np.bool_), tuple(cells)), shape=(len(entries), len(clients))).tocsr()
     asker = np.array([position[client] for _, client, _ in entries], np.int32)
     peel = np.array([peel for peel, _, _ in entries], np.int32)
-    return Equilibrium(clients, numbers, np.array([peel for peel, _ in formed], np.int32), Wishes(asker, peel, wanted))
+    return Equilibrium(clients, numbers, np.array([peel for peel, _ in formed], np.int32), Wishes(asker, peel, matrix))

@@ -1,7 +1,5 @@
 """A game: each client's utility with each coalition (paper, Section 3.1)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, final

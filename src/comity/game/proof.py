@@ -1,7 +1,5 @@
 """The inequalities of a certificate: a few utilities decide both axioms, as docs/theory.md proves."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Whom clients wanted, peel by peel, in arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

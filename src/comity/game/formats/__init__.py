@@ -1,7 +1,5 @@
 """Graphs and games in files. The ending of a file's name gives its format; a new format is a module and a line here."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

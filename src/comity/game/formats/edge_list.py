@@ -29,7 +29,13 @@ def read_edge_list(text: str) -> BenefitGraph:
     ends: tuple[list[int], list[int]] = ([], [])
     try:
         columns = [name.strip().lower() for name in next((row for row in reader if row), [])]
-        indices = [_column(name, columns, reader.line_num + lines_before) for name in ("from", "to")]
+        for name in ("from", "to"):
+            if columns.count(name) != 1:
+                found = f"{'more than one' if name in columns else 'no'} column {name!r} among {shown(columns)}"
+                raise FormatError(
+                    f"line {reader.line_num + lines_before}: {found}; the first line names the columns, one of them "
+                    "'from' and one 'to'"
+                )
         for row in reader:
             if not any(row):
                 continue  # an empty line
@@ -38,7 +44,8 @@ def read_edge_list(text: str) -> BenefitGraph:
                 raise FormatError(
                     f"line {line}: {len(row)} values for {len(columns)} columns; put names with {delimiter!r} in quotes"
                 )
-            for index, end, side in zip(indices, ends, ("from", "to"), strict=True):
+            for end, side in zip(ends, ("from", "to"), strict=True):
+                index = columns.index(side)
                 if index >= len(row) or not row[index].strip():
                     raise FormatError(
                         f"line {line}: there is no name under {side!r}; an edge goes from one client to another"
@@ -49,16 +56,6 @@ def read_edge_list(text: str) -> BenefitGraph:
     if not position:
         raise FormatError("there is no edge; declare a client without edges by a row from itself to itself")
     return BenefitGraph.from_edges(position, *ends)
-
-
-def _column(name: str, columns: list[str], line: int) -> int:
-    """Return the index of a column."""
-    if columns.count(name) != 1:
-        raise FormatError(
-            f"line {line}: {'more than one' if name in columns else 'no'} column {name!r} among "
-            f"{shown(columns)}; the first line names the columns, one of them 'from' and one 'to'"
-        )
-    return columns.index(name)
 
 
 def _split_delimiter(text: str) -> tuple[str, int, str]:

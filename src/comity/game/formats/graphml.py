@@ -24,45 +24,36 @@ def read_graphml(text: str) -> BenefitGraph:
         raise FormatError(
             f"line {error.position[0]}, column {error.position[1]}: not valid XML ({error.msg})"
         ) from None
-    graph = next((element for element in root.iter() if _tag(element) == "graph"), None)
-    if _tag(root) != "graphml" or graph is None:
+    graph = root.find(".//{*}graph")
+    if root.tag.rpartition("}")[2] != "graphml" or graph is None:
         raise FormatError("there is no <graph> in a <graphml>; is this GraphML?")
-    default = graph.get("edgedefault", "directed")
-    names: list[str] = []
-    edges: list[tuple[str, str]] = []
-    for element in graph:
-        if _tag(element) == "node":
-            names.append(_named(element, "id", len(names)))
-        elif _tag(element) == "edge":
-            if element.get("directed", str(default == "directed").lower()) != "true":
-                raise FormatError(f"edge {len(edges) + 1} is undirected; show who helps whom by directed edges")
-            edges.append((_named(element, "source", len(edges)), _named(element, "target", len(edges))))
-        elif _tag(element) == "hyperedge":
-            raise FormatError("a hyperedge is not an edge from one client to another; write it as edges")
+    if graph.find("{*}hyperedge") is not None:
+        raise FormatError("a hyperedge is not an edge from one client to another; write it as edges")
+    names = [_name(node, "id", f"node {number}") for number, node in enumerate(graph.iterfind("{*}node"), start=1)]
     position = {client: index for index, client in enumerate(check_names(names))}
-    for edge in edges:
-        for end in edge:
-            if end not in position:
-                raise InputError(
-                    f"an edge goes from {shown(edge[0])} to {shown(edge[1])}, but there is no node {shown(end)}; add it"
-                )
-    sources, targets = ([position[edge[side]] for edge in edges] for side in (0, 1))
-    return BenefitGraph.from_edges(position, sources, targets)
+    directed = str(graph.get("edgedefault", "directed") == "directed").lower()
+    ends: tuple[list[int], list[int]] = ([], [])
+    for number, edge in enumerate(graph.iterfind("{*}edge"), start=1):
+        if edge.get("directed", directed) != "true":
+            raise FormatError(f"edge {number} is undirected; show who helps whom by directed edges")
+        source, target = (_name(edge, attribute, f"edge {number}") for attribute in ("source", "target"))
+        for end, client in zip(ends, (source, target), strict=True):
+            if client not in position:
+                between = f"an edge goes from {shown(source)} to {shown(target)}"
+                raise InputError(f"{between}, but there is no node {shown(client)}; add it")
+            end.append(position[client])
+    return BenefitGraph.from_edges(position, *ends)
 
 
-def _tag(element: ET.Element) -> str:
-    return element.tag.rpartition("}")[2]
-
-
-def _named(element: ET.Element, attribute: str, before: int) -> str:
-    """Return the client that an attribute names; `before` is the number of earlier elements of this kind."""
+def _name(element: ET.Element, attribute: str, what: str) -> str:
+    """Return the client that an attribute names; error messages begin with `what`."""
     name = element.get(attribute)
     if name is None:
-        raise FormatError(f"{_tag(element)} {before + 1} has no {attribute}; give it one")
+        raise FormatError(f"{what} has no {attribute}; give it one")
     try:
         return check_name(name)
     except InputError as error:
-        raise InputError(f"{_tag(element)} {before + 1}: {error}") from None
+        raise InputError(f"{what}: {error}") from None
 
 
 def write_graphml(graph: BenefitGraph) -> str:
