@@ -10,11 +10,7 @@ _STANDARD_ERRORS = 1.96  # on either side of an interval of 95 %
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate and its standard error; NaN if it cannot be computed.
-
-    Both come from rows that were used neither to choose nor to train a model. Models in cross-validation have fewer
-    rows than the final ones; a correction for this compares models on rows that trained them.
-    """
+    """An estimate and its standard error, from rows that neither chose nor trained a model; NaN if unknown."""
 
     value: float
     error: float
@@ -32,10 +28,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A client's number of rows, and its metric alone, in its coalition, at best, and with one model for all.
-
-    Gains are the differences of the others from alone.
-    """
+    """A client's number of rows, its metric alone, in its coalition, at best, with one model for all, and the gains."""
 
     rows: int
     alone: Estimate

@@ -50,10 +50,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextmanager
 def open_atomic(path: str | os.PathLike[str]) -> Iterator[BufferedRandom]:
-    """Open a file for writing, completely or not at all.
-
-    The content goes into a temporary file in the same directory, which is renamed when the `with` block ends.
-    """
+    """Open a file for writing, completely or not at all: a temporary file, renamed when the `with` block ends."""
     file = Path(path)
     with _output_errors(file):
         handle, name = mkstemp(prefix=f".{file.name}.", dir=file.parent)
@@ -197,13 +194,10 @@ def _umask() -> int:
 
 
 def lock_file(opened: int, *, wait: bool = False) -> bool:
-    """Lock an open file against other processes until it is closed, and return whether it is locked.
-
-    With `wait`, wait until other processes release it. Where the platform has no such locks, return True.
-    """
+    """Lock an open file until it is closed, if `wait` once others release it, and return whether it is locked."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:  # pragma: no cover
+    except ImportError:  # pragma: no cover (a platform without such locks)
         return True
     try:
         flock(opened, LOCK_EX if wait else LOCK_EX | LOCK_NB)

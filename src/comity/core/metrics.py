@@ -79,25 +79,21 @@ def _auc_of_pair(scores: Floats, positive: Booleans, counts: Floats, parts: Inte
     Scores of models that were trained without different parts cannot be compared: the model for a part that holds a
     rare positive row was trained with fewer positives, and scores all rows lower.
     """
-    places = [np.arange(scores.size)] if parts is None else [np.flatnonzero(parts == part) for part in np.unique(parts)]
-    wins, pairs = np.zeros(len(counts)), np.zeros(len(counts))
-    for here in places:
-        won, total = _pairs_won(scores[here], positive[here], counts[:, here])
-        wins, pairs = wins + won, pairs + total
+    wins = pairs = np.zeros(len(counts))
+    parts = np.zeros(scores.size, np.intp) if parts is None else parts
+    for part in np.unique(parts):
+        rows = np.flatnonzero(parts == part)
+        order = rows[np.argsort(scores[rows], kind="stable")]
+        ties = np.unique(scores[order], return_index=True)[1]  # where each group of rows with equal scores begins
+        hits, misses = (
+            np.add.reduceat(counts[:, order] * of_class, ties, axis=1)
+            for of_class in (positive[order], ~positive[order])
+        )
+        below = np.cumsum(misses, axis=1) - misses / 2
+        wins = wins + (hits * below).sum(axis=1)
+        pairs = pairs + hits.sum(axis=1) * misses.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(pairs > 0, wins / pairs, np.nan))
-
-
-def _pairs_won(scores: Floats, positive: Booleans, counts: Floats) -> tuple[Floats, Floats]:
-    """Return how many pairs of a positive and a negative row are in the right order, and how many pairs exist (B,)."""
-    order = np.argsort(scores, kind="stable")
-    groups = np.unique(scores[order], return_inverse=True)[1]
-    hits = counts[:, order] * positive[order]
-    misses = counts[:, order] * ~positive[order]
-    starts = np.searchsorted(groups, np.arange(groups[-1] + 1))
-    hits, misses = (np.add.reduceat(values, starts, axis=1) for values in (hits, misses))
-    below = np.cumsum(misses, axis=1) - misses / 2
-    return (hits * below).sum(axis=1), hits.sum(axis=1) * misses.sum(axis=1)
 
 
 def _rmse(predictions: Floats, target: Floats, counts: Floats) -> Floats:

@@ -3,6 +3,7 @@
 import difflib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from comity.errors import InputError, UnknownClientError
@@ -42,8 +43,7 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     if not checked:
         raise InputError("there are no clients; give at least one")
     if len(set(checked)) < len(checked):
-        seen: set[str] = set()
-        double = next(name for name in checked if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        double = next(name for name, count in Counter(checked).items() if count > 1)
         raise InputError(f"client {shown(double)} is listed twice; give every client a different name")
     return checked
 

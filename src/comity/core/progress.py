@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -22,14 +22,9 @@ Notify = Callable[[str], None]
 _LOG_INTERVAL = 30.0  # seconds between two lines in a log
 
 
-@contextmanager
-def progress_bar(shown: bool) -> Iterator[Progress]:
-    """Yield what long work reports to: `Stages`, or a function that does nothing."""
-    if not shown:
-        yield lambda stage, done, total: None
-        return
-    with Stages() as stages:
-        yield stages
+def progress_bar(shown: bool) -> AbstractContextManager[Progress]:
+    """Return a context with what long work reports to: `Stages`, or a function that does nothing."""
+    return Stages() if shown else nullcontext(lambda stage, done, total: None)
 
 
 class Stages:

@@ -11,8 +11,7 @@ from comity.errors import InputError, UnknownClientError
 from comity.game.components import closed_components, components, layers
 from comity.game.game import Game
 from comity.game.graph import BenefitGraph
-from comity.game.peels import Equilibrium, Peel
-from comity.game.wishes import Wishes
+from comity.game.peels import Equilibrium, Peel, Wishes
 
 Collaborators = Callable[[str, Coalition], Iterable[str]]
 CollaboratorsOfMany = Callable[[tuple[str, ...], Coalition], Mapping[str, Iterable[str]]]

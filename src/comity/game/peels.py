@@ -9,13 +9,46 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from comity.core.names import Coalition, unknown_client
 from comity.game.components import IntegerArray
 from comity.game.graph import BenefitGraph
-from comity.game.wishes import NEVER, Wishes
 
 _MAX_CLIENTS_IN_REPR = 30
+_NEVER = np.iinfo(np.int32).max  # a number past all peels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wishes:
+    """The clients' answers: in peel ``peel[e]``, client ``asker[e]`` wanted the clients in row e of `wanted`.
+
+    Entries e are in the order of peels; a later entry of a client replaces its earlier ones.
+    """
+
+    asker: IntegerArray
+    peel: IntegerArray
+    wanted: csr_array
+
+    def asked_at(self, number: int) -> IntegerArray:
+        """Return the positions of the clients that were asked in a peel, in increasing order."""
+        first, after = np.searchsorted(self.peel, (number, number + 1))
+        return np.unique(self.asker[first:after])
+
+    def valid_at(self, number: int) -> IntegerArray:
+        """Return each client's last entry up to a peel."""
+        until = int(np.searchsorted(self.peel, number, side="right"))
+        last = np.zeros(self.wanted.shape[1], np.intp)
+        last[self.asker[:until]] = np.arange(until)  # of equal positions the last assignment stays
+        return last
+
+    def replaced_at(self) -> IntegerArray:
+        """Return for each entry the peel in which its client's next entry replaced it, or never."""
+        order = np.argsort(self.asker, kind="stable")
+        again = np.flatnonzero(self.asker[order[1:]] == self.asker[order[:-1]])
+        replaced = np.full(self.asker.size, _NEVER, np.int32)
+        replaced[order[again]] = self.peel[order[again + 1]]
+        return replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +300,7 @@ class Equilibrium:
 
     @cached_property
     def _last(self) -> IntegerArray:
-        return self.wishes.valid_at(NEVER)
+        return self.wishes.valid_at(_NEVER)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
