@@ -25,7 +25,6 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -58,7 +57,7 @@ def whole(least: int = 0) -> Declaration:
     """Declare a whole number, `least` or more."""
 
     def fits(value: Any) -> bool:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
 
     return Declaration(f"a whole number, {least} or more", fits, int, "N")
 
@@ -67,10 +66,11 @@ def real(low: float, high: float = math.inf, *, closed: bool = True, noun: str =
     """Declare a finite number between two bounds, which are allowed themselves if the interval is `closed`."""
 
     def fits(value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
-        inside = low <= value <= high if closed else low < value < high
-        return inside and abs(value) <= sys.float_info.max
+        number: Any = value  # perhaps an integer beyond what floats can hold
+        inside = low <= number <= high if closed else low < number < high
+        return bool(inside and abs(number) <= sys.float_info.max)
 
     if high == math.inf:
         bounds = f"{low:g} or more" if closed else f"more than {low:g}"
@@ -139,13 +139,17 @@ class Setting:
         return converted
 
 
-@cache  # reading the hints takes a hundred times as long
+_settings: dict[type, dict[str, Setting]] = {}
+
+
 def settings_of(cls: type) -> dict[str, Setting]:
     """Return the declared fields of a settings class by name, documented by the ``Args:`` of its docstring."""
+    if cls in _settings:  # reading the hints takes a hundred times as long
+        return _settings[cls]
     _, _, section = inspect.cleandoc(cls.__doc__ or "").partition("\nArgs:\n")
     section = re.split(r"^\S", section, maxsplit=1, flags=re.MULTILINE)[0]
     documented = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE))
-    settings: dict[str, Setting] = {}
+    settings = _settings[cls] = {}
     for field, hint in get_type_hints(cls, include_extras=True).items():
         if get_origin(hint) is Annotated:
             kind, declaration = get_args(hint)

@@ -59,23 +59,18 @@ def format_number(value: float, places: int, sign: str = "") -> str:
     return f"{round(value, places) + 0.0:{sign}.{places}f}"
 
 
-def format_interval(estimate: Estimate, places: int, least: float, most: float) -> str:
+def format_interval(estimate: Estimate, places: int, least: float, most: float, sign: str = "") -> str:
     """Return an estimate with its interval, cut to the range of the metric; a dash if the estimate is unknown."""
     if math.isnan(estimate.value):
         return "–"
-    value = format_number(estimate.value, places)
-    if math.isnan(estimate.error):
-        return value
-    low, high = max(estimate.low, least), min(estimate.high, most)
-    return f"{value} [{format_number(low, places)}, {format_number(high, places)}]"
+    ends = (estimate.value, max(estimate.low, least), min(estimate.high, most))
+    value, low, high = (format_number(each, places, sign) for each in ends)
+    return value if math.isnan(estimate.error) else f"{value} [{low}, {high}]"
 
 
 def format_change(estimate: Estimate, places: int) -> str:
     """Return a difference with its sign and, if it is known, its interval."""
-    if math.isnan(estimate.value):
-        return "unknown"
-    value, low, high = (format_number(x, places, "+") for x in (estimate.value, estimate.low, estimate.high))
-    return value if math.isnan(estimate.error) else f"{value} [{low}, {high}]"
+    return "unknown" if math.isnan(estimate.value) else format_interval(estimate, places, -math.inf, math.inf, "+")
 
 
 def count_coalitions(sizes: Sequence[int]) -> str:

@@ -70,15 +70,15 @@ def find_equilibrium(
         return _ask_and_peel(check_names(clients), collaborators_of_many, None)
     if isinstance(clients, Mapping) and collaborators_of is None:
         clients = BenefitGraph(clients)
-    if isinstance(clients, BenefitGraph | Game):
-        if collaborators_of is not None:
-            kind = type(clients).__name__
-            raise InputError(
-                f"a {kind} has collaborators already; give either it, or clients and collaborators_of, not both"
-            )
-        if isinstance(clients, Game):
-            return _ask_and_peel(clients.clients, _one_by_one(clients.collaborators_of), clients.settle)
+    if isinstance(clients, BenefitGraph | Game) and collaborators_of is not None:
+        kind = type(clients).__name__
+        raise InputError(
+            f"a {kind} has collaborators already; give either it, or clients and collaborators_of, not both"
+        )
+    if isinstance(clients, BenefitGraph):
         return _peel_fixed(clients)
+    if isinstance(clients, Game):
+        return _ask_and_peel(clients.clients, _one_by_one(clients.collaborators_of), clients.settle)
     if not callable(collaborators_of):
         raise InputError(
             "find_equilibrium needs a BenefitGraph, a Game, or clients and collaborators_of(client, remaining)"

@@ -64,12 +64,14 @@ class Game:
                     f"client {shown(client)} has no utility alone; add a record with the coalition [{shown(client)}], "
                     "since gains are measured from there"
                 )
-        # Each client's sets, best first: the first one inside the remaining clients is its set of collaborators.
         position = {client: index for index, client in enumerate(self.clients)}
-        self._ranked = {
-            client: sorted(sets.items(), key=lambda each: (-each[1], len(each[0]), sorted(map(position.get, each[0]))))
-            for client, sets in self._utilities.items()
-        }
+
+        def preference(entry: tuple[Coalition, float]) -> tuple[float, int, list[int]]:
+            members, utility = entry
+            return -utility, len(members), sorted(map(position.__getitem__, members))
+
+        # Each client's sets, best first: the first one inside the remaining clients is its set of collaborators.
+        self._ranked = {client: sorted(sets.items(), key=preference) for client, sets in self._utilities.items()}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

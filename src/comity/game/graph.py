@@ -336,7 +336,7 @@ class BenefitGraph:
                 return False
             order = [other._position[client] for client in self.clients]
             theirs = theirs[order][:, order]
-        return (self.wants != theirs).nnz == 0
+        return not (self.wants != theirs).nnz
 
     def __hash__(self) -> int:
         return hash((frozenset(self.clients), self.edge_count))

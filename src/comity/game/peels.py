@@ -193,7 +193,7 @@ class Equilibrium:
         Raises:
             UnknownClientError: If there is no such client.
         """
-        return self.coalitions[self.numbers[self._place(client)]]
+        return self.coalitions[int(self.numbers[self._place(client)])]
 
     def peel_number_of(self, client: str) -> int:
         """Return the peel in which a client left.
