@@ -31,28 +31,25 @@ def read_edge_list(text: str) -> BenefitGraph:
         columns = [name.strip().lower() for name in next((row for row in reader if row), [])]
         for name in ("from", "to"):
             if columns.count(name) != 1:
-                found = f"{'more than one' if name in columns else 'no'} column {name!r} among {shown(columns)}"
                 raise FormatError(
-                    f"line {reader.line_num + lines_before}: {found}; the first line names the columns, one of them "
-                    "'from' and one 'to'"
+                    f"{'more than one' if name in columns else 'no'} column {name!r} among {shown(columns)}; "
+                    "the first line names the columns, one of them 'from' and one 'to'"
                 )
         for row in reader:
             if not any(row):
                 continue  # an empty line
-            line = reader.line_num + lines_before
             if any(row[len(columns) :]):
                 raise FormatError(
-                    f"line {line}: {len(row)} values for {len(columns)} columns; put names with {delimiter!r} in quotes"
+                    f"{len(row)} values for {len(columns)} columns; put names with {delimiter!r} in quotes"
                 )
             for end, side in zip(ends, ("from", "to"), strict=True):
                 index = columns.index(side)
                 if index >= len(row) or not row[index].strip():
-                    raise FormatError(
-                        f"line {line}: there is no name under {side!r}; an edge goes from one client to another"
-                    )
+                    raise FormatError(f"there is no name under {side!r}; an edge goes from one client to another")
                 end.append(position.setdefault(row[index], len(position)))
-    except csv.Error as error:
-        raise FormatError(f"line {reader.line_num + lines_before}: not valid CSV ({error})") from None
+    except (csv.Error, FormatError) as error:
+        problem = error if isinstance(error, FormatError) else f"not valid CSV ({error})"
+        raise FormatError(f"line {reader.line_num + lines_before}: {problem}") from None
     if not position:
         raise FormatError("there is no edge; declare a client without edges by a row from itself to itself")
     return BenefitGraph.from_edges(position, *ends)
