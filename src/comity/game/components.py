@@ -41,18 +41,17 @@ def layers(wants: csr_array, count: int, labels: IntegerArray) -> IntegerArray:
     outside = rows != columns
     rows, columns = rows[outside], columns[outside]
     wanted_by = coo_array((np.ones(rows.size, np.bool_), (columns, rows)), shape=(count, count)).tocsr()
-    starts, ends, wanting = wanted_by.indptr[:-1], wanted_by.indptr[1:], wanted_by.indices
-    waiting_for = np.bincount(wanting, minlength=count)
+    waiting_for = np.bincount(wanted_by.indices, minlength=count)
     layer = np.zeros(count, np.int32)
     # Memory views share the arrays' memory and are as quick as lists in a loop.
-    start, end, other, left, level = starts.data, ends.data, wanting.data, waiting_for.data, layer.data
+    start, other, left, level = wanted_by.indptr.data, wanted_by.indices.data, waiting_for.data, layer.data
 
     depth = 0
     free = np.flatnonzero(waiting_for == 0)
     while free.size:
         if free.size > _MAX_COMPONENTS_FOR_LOOP:
             layer[free] = depth
-            freed = wanting[_ranges(starts[free], ends[free])]
+            freed = wanted_by[free].indices
             np.subtract.at(waiting_for, freed, 1)
             free = np.unique(freed[waiting_for[freed] == 0])
             depth += 1
@@ -62,7 +61,7 @@ def layers(wants: csr_array, count: int, labels: IntegerArray) -> IntegerArray:
             following: list[int] = []
             for component in few:
                 level[component] = depth
-                for edge in range(start[component], end[component]):
+                for edge in range(start[component], start[component + 1]):
                     left[other[edge]] -= 1
                     if not left[other[edge]]:
                         following.append(other[edge])
@@ -112,15 +111,3 @@ def closed_components(roots: Iterable[str], wants: Mapping[str, Collection[str]]
             if all(component.issuperset(wants[member]) for member in component):
                 closed.append(frozenset(component))
     return closed
-
-
-def _ranges(starts: IntegerArray, ends: IntegerArray) -> IntegerArray:
-    """Return the integers from start to end, the end left out, of each pair, one pair after the other.
-
-    >>> _ranges(np.array([5, 0]), np.array([7, 3]))
-    array([5, 6, 0, 1, 2])
-    """
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    offsets: IntegerArray = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-    return offsets

@@ -163,39 +163,39 @@ def _ask_and_peel(clients: tuple[str, ...], oracle: CollaboratorsOfMany, settle:
     wishes: dict[str, Coalition] = {}
     wanted_by: dict[str, set[str]] = {client: set() for client in clients}
     entries: list[tuple[int, str, Coalition]] = []
-    formed: list[tuple[int, Coalition]] = []
+    numbers = np.empty(len(clients), np.int32)
+    peel_of: list[int] = []
+    settle = settle or (lambda coalition: {client: wishes[client] for client in coalition})
     asked = clients
     for peel in range(len(clients)):
         present = frozenset(remaining)
-        given = oracle(asked, present) if asked else {}
+        named = oracle(asked, present) if asked else {}
         for client in asked:
-            if client not in given:
+            if client not in named:
                 raise InputError(
                     f"collaborators_of_many returned no collaborators for {shown(client)}; return some for every client"
                 )
-        answers = {client: _check_answer(client, given[client], present, position) for client in asked}
+        answers = {client: _check_answer(client, named[client], present, position) for client in asked}
         wishes.update(answers)
         # A coalition that was not stable before has a member that was asked again: the search starts from those.
-        closed = closed_components(answers, wishes)
-        stable = tuple(sorted(closed, key=lambda coalition: min(position[client] for client in coalition)))
-        if settle is not None:
-            parts = [settle(coalition) for coalition in stable]
-            settled = sorted(parts, key=lambda part: min(position[client] for client in part))
-            stable = tuple(frozenset(part) for part in settled)
-            answers |= {i: wanted for part in settled for i, wanted in part.items() if wanted != wishes[i]}
-            wishes.update(answers)
+        parts = map(settle, closed_components(answers, wishes))
+        stable = sorted(parts, key=lambda part: min(position[client] for client in part))
+        answers |= {i: wanted for part in stable for i, wanted in part.items() if wanted != wishes[i]}
+        wishes.update(answers)
         for client, wanted in answers.items():
             entries.append((peel, client, wanted))
             for other in wanted:
                 wanted_by[other].add(client)
-        formed.extend((peel, coalition) for coalition in stable)
+        for part in stable:
+            numbers[[position[client] for client in part]] = len(peel_of)
+            peel_of.append(peel)
         gone = frozenset().union(*stable)
         remaining -= gone
         if not remaining:
             break
         lost = {i for j in gone for i in wanted_by[j] if i in remaining and j in wishes[i]}
         asked = tuple(sorted(lost, key=position.__getitem__))
-    return _assemble(clients, position, entries, formed)
+    return Equilibrium(clients, numbers, np.array(peel_of, np.int32), _make_wishes(entries, position))
 
 
 def _check_answer(client: str, answer: Iterable[str], remaining: Coalition, clients: Mapping[str, int]) -> Coalition:
@@ -209,19 +209,11 @@ def _check_answer(client: str, answer: Iterable[str], remaining: Coalition, clie
     return wanted | {client}
 
 
-def _assemble(
-    clients: tuple[str, ...],
-    position: Mapping[str, int],
-    entries: Sequence[tuple[int, str, Coalition]],
-    formed: Sequence[tuple[int, Coalition]],
-) -> Equilibrium:
-    """Build an equilibrium from the answers (peel, client, collaborators) and the coalitions (peel, members)."""
-    numbers = np.empty(len(clients), np.int32)
-    for number, (_, coalition) in enumerate(formed):
-        numbers[[position[client] for client in coalition]] = number
-    pairs = [(row, position[other]) for row, (_, client, wanted) in enumerate(entries) for other in wanted - {client}]
-    cells = np.array(pairs, np.int32).reshape(-1, 2).T
-    matrix = coo_array((np.ones(len(pairs), np.bool_), tuple(cells)), shape=(len(entries), len(clients))).tocsr()
+def _make_wishes(entries: Sequence[tuple[int, str, Coalition]], position: Mapping[str, int]) -> Wishes:
+    """Put answers (peel, client, collaborators) into arrays."""
+    cells = [(row, position[other]) for row, (_, client, wanted) in enumerate(entries) for other in wanted - {client}]
+    rows, columns = np.array(cells, np.int32).reshape(-1, 2).T
+    shape = (len(entries), len(position))
+    matrix = coo_array((np.ones(len(cells), np.bool_), (rows, columns)), shape=shape).tocsr()
     asker = np.array([position[client] for _, client, _ in entries], np.int32)
-    peel = np.array([peel for peel, _, _ in entries], np.int32)
-    return Equilibrium(clients, numbers, np.array([peel for peel, _ in formed], np.int32), Wishes(asker, peel, matrix))
+    return Wishes(asker, np.array([peel for peel, _, _ in entries], np.int32), matrix)

@@ -237,7 +237,7 @@ class Game:
             for client in reversed(self._ordered(part)):
                 if client in part and (smaller := self._largest_without_loss(part - {client}, goal)):
                     part = smaller
-        return {client: self._best(client, part)[0] for client in part}
+        return {client: self._best(client, part)[0] for client in self._ordered(part)}
 
     def _largest_without_loss(self, part: Coalition, goal: Mapping[str, float]) -> Coalition:
         """Return the largest subset of `part` whose members all attain their goals."""
