@@ -8,7 +8,6 @@ Su 2022). ε follows from it and δ by the distribution of privacy losses.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 
@@ -44,19 +43,12 @@ def epsilon_of(strength: float, delta: float) -> float:
         return min(float(accountant.get_epsilon(delta)), bound)
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """A limit of the privacy spent, as ε for a δ."""
-
-    epsilon: float
-    delta: float
-
-    def allows(self, strength: float) -> bool:
-        """Return whether answers with this strength are within the limit."""
-        low, high = _bracket(self.epsilon, self.delta)
-        if low < strength < high:
-            return epsilon_of(strength, self.delta) <= self.epsilon
-        return strength <= low
+def within_budget(strength: float, epsilon: float, delta: float) -> bool:
+    """Return whether answers with this strength spend at most this ε, for this δ."""
+    low, high = _bracket(epsilon, delta)
+    if low < strength < high:
+        return epsilon_of(strength, delta) <= epsilon
+    return strength <= low
 
 
 @cache

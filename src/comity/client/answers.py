@@ -7,55 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from comity.client.gate import Gate
-from comity.core.extras import require
+from comity.errors import InputError
 from comity.families.glm.answers.alone import fit_alone
 from comity.families.glm.answers.evaluation import evaluate, evaluate_linear
 from comity.families.glm.answers.moments import expand, moments, slopes
-from comity.questions import Describe, Description, Recipe
+from comity.questions import EvaluateLinear, EvaluateModels
 from comity.rows.rows import Rows
 
+if TYPE_CHECKING:
+    from comity.client.gate import Respondent
 
-class Owner(Protocol):
-    """What a function that answers a question may use of a client."""
-
-    @property
-    def _gate(self) -> Gate: ...
-
-    @property
-    def _table(self) -> Rows:
-        """The rows of the client's table."""
-
-    def _describe(self, question: Describe) -> Description:
-        """Summarise the columns, or the targets of the examples."""
-
-    def learner(self, recipe: Recipe) -> Any:
-        """Return the learner that trains networks by a recipe."""
-
-
-Answer = Callable[[Owner, Any], Any]
+Answer = Callable[["Respondent", Any], Any]
 
 
 def _by_table(function: Callable[[Rows, Any], Any]) -> Answer:
     """Return the answer that a function computes from the rows of a table."""
-    return lambda owner, question: function(owner._table, question)
+
+    def answer(client: Respondent, question: Any) -> Any:
+        if client._table is None:
+            raise InputError(
+                f"client {client.name!r} has examples and no table; it answers questions about networks only"
+            )
+        return function(client._table, question)
+
+    return answer
 
 
 def _by_learner(name: str) -> Answer:
     """Return the answer that a function of `comity.families.network.answers.replies` computes from a learner."""
 
-    def answer(owner: Owner, question: Any) -> Any:
-        require("torch", "to train neural networks")
-        replies = import_module("comity.families.network.answers.replies")
-        return getattr(replies, name)(owner.learner(question.recipe), question)
+    def answer(client: Respondent, question: Any) -> Any:
+        learner = client.learner(question.recipe)  # if torch is missing, it says so
+        return getattr(import_module("comity.families.network.answers.replies"), name)(learner, question)
 
     return answer
 
 
 ANSWERS: dict[str, Answer] = {
-    "describe": lambda owner, question: owner._describe(question),
+    "describe": lambda client, question: client._describe(question),
     "moments": _by_table(moments),
     "expand": _by_table(expand),
     "slopes": _by_table(slopes),
@@ -69,5 +60,10 @@ ANSWERS: dict[str, Answer] = {
     "search-front": _by_learner("search_front"),
     "evaluate-models": _by_learner("evaluate_models"),
     "train-locally": _by_learner("train_locally"),
-    "privacy": lambda owner, question: owner._gate.state_privacy(),
+    "privacy": lambda client, question: client._gate.state_privacy(),
 }
+
+
+def uses_test_rows(question: object) -> bool:
+    """Return whether a question is about the test rows of a client that has some."""
+    return isinstance(question, EvaluateLinear | EvaluateModels)

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from comity.client.answers import ANSWERS
+from comity.client.answers import uses_test_rows
 from comity.client.audit import AuditEntry
-from comity.client.gate import Gate, Respondent, uses_test_rows
+from comity.client.gate import Respondent
 from comity.client.policy import Policy
 from comity.client.privacy import Privacy
 from comity.core.names import check_name
@@ -26,7 +26,6 @@ from comity.families.network.modules import Functional, check_module
 from comity.families.network.target_scale import TargetScale
 from comity.questions import Describe, Description, Recipe
 from comity.questions.schema import ColumnSummary
-from comity.rows.rows import Rows
 
 TARGET = "target"
 
@@ -59,7 +58,6 @@ class DatasetClient(Respondent):
     log: list[AuditEntry] = field(default_factory=list, repr=False)
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
-    _gate: Gate = field(init=False, repr=False)
     _examples: tuple[Tensor, Tensor] = field(init=False, repr=False)
     _tests: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
     _learners: dict[Recipe, Learner] = field(default_factory=dict, init=False, repr=False)
@@ -72,8 +70,7 @@ class DatasetClient(Respondent):
         object.__setattr__(self, "_examples", self._pairs(self.dataset))
         if self.test is not None:
             object.__setattr__(self, "_tests", self._pairs(self.test))
-        gate = Gate.open(self.name, self.policy, self.privacy, self.log, self.log_file)
-        object.__setattr__(self, "_gate", gate)
+        self._open_gate()
 
     def personal_state(self, model: str = "coalition") -> dict[str, Tensor]:
         """Return the personal parameters of a model, as they were trained last.
@@ -100,13 +97,6 @@ class DatasetClient(Respondent):
     def _rows_for(self, question: object) -> int:
         examples = self._tests if self._tests is not None and uses_test_rows(question) else self._examples
         return len(examples[1])
-
-    def _compute(self, kind: str, question: Any) -> Any:
-        return ANSWERS[kind](self, question)
-
-    @property
-    def _table(self) -> Rows:
-        raise InputError(f"client {self.name!r} has examples and no table; it answers questions about networks only")
 
     def _describe(self, question: Describe) -> Description:
         """Return the number of examples, and for classes the number of each."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
 
-from comity.client.accountant import Budget, check_installed, epsilon_of
+from comity.client.accountant import check_installed, epsilon_of, within_budget
 from comity.client.audit import AuditEntry
 from comity.core.settings import check_settings, real
 from comity.core.wording import mention
@@ -18,9 +20,7 @@ from comity.rows.noise import Noise
 
 COVERED = ("moments", "expand", "slopes", "gradients", "local-steps")
 """Questions whose answers are clipped and noisy."""
-ABOUT_NO_ROW = ("privacy",)
-NOT_COVERED = tuple(kind for kind in QUESTIONS if kind not in (*COVERED, *ABOUT_NO_ROW))
-"""Questions whose answers never have noise: counts, ranges, models, losses and metrics."""
+_ABOUT_NO_ROW = ("privacy",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Privacy:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """The questions whose answers have no noise."""
-        return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *ABOUT_NO_ROW))
+        return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *_ABOUT_NO_ROW))
 
     @property
     def mechanism(self) -> Noise:
@@ -108,7 +108,7 @@ class Privacy:
         if self.epsilon is None or not releases:
             return
         after = ledger.strength + releases / self.noise**2
-        if not Budget(self.epsilon, self.delta).allows(after):
+        if not within_budget(after, self.epsilon, self.delta):
             raise RefusedError(
                 f"client {name!r} does not answer the question {kind!r}: epsilon would be "
                 f"{epsilon_of(after, self.delta):.4g} (delta {self.delta:g}), it is "
@@ -145,28 +145,25 @@ class Privacy:
 class Ledger:
     """The answers given so far, by kind: those with noise, their releases and strengths (Σ 1/noise²), those without."""
 
-    answers: dict[str, int] = field(default_factory=dict)
-    releases: dict[str, int] = field(default_factory=dict)
-    strengths: dict[str, float] = field(default_factory=dict)
-    without_noise: dict[str, int] = field(default_factory=dict)
+    answers: Counter[str] = field(default_factory=Counter)
+    releases: Counter[str] = field(default_factory=Counter)
+    strengths: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    without_noise: Counter[str] = field(default_factory=Counter)
 
     @property
     def strength(self) -> float:
         """The strength of all noisy answers together."""
         return math.fsum(self.strengths.values())
 
-    def add(self, entry: AuditEntry) -> None:
-        """Add an entry of the audit log; a refusal costs nothing."""
-        kind = entry.question
-        if entry.refused or kind in ABOUT_NO_ROW:
-            return
-        if not entry.releases:
-            _count(self.without_noise, kind, 1)
-            return
-        _count(self.answers, kind, 1)
-        _count(self.releases, kind, entry.releases)
-        self.strengths[kind] = self.strengths.get(kind, 0.0) + entry.releases / entry.noise**2
-
-
-def _count(counts: dict[str, int], kind: str, more: int) -> None:
-    counts[kind] = counts.get(kind, 0) + more
+    def add(self, entries: Iterable[AuditEntry]) -> None:
+        """Add entries of the audit log; a refusal costs nothing."""
+        for entry in entries:
+            kind = entry.question
+            if entry.refused or kind in _ABOUT_NO_ROW:
+                continue
+            if not entry.releases:
+                self.without_noise[kind] += 1
+                continue
+            self.answers[kind] += 1
+            self.releases[kind] += entry.releases
+            self.strengths[kind] += entry.releases / entry.noise**2
