@@ -56,9 +56,7 @@ def split_independently(keys: Keys, wanted: Split, owner: str) -> Splits:
     check_row_count(len(keys), wanted, owner)
     folds = [assign_parts(keys, wanted.folds, 1 + repeat) for repeat in range(wanted.repeats)]
     judge = assign_parts(keys, max(wanted.judges, 1), 0)
-    views = [np.ones(len(keys)), *((judge != part).astype(np.float64) for part in range(wanted.judges))]
-    masks = [(assigned == fold).astype(np.float64) for assigned in folds for fold in range(wanted.folds)]
-    return Splits(np.stack([*views, *_resample(keys, wanted.resamples)]), np.stack(masks), judge)
+    return Splits.of(wanted, folds, judge, _resample(keys, wanted.resamples))
 
 
 def max_squared_count(split: Split, factors: Floats) -> float:

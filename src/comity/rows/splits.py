@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,20 +28,26 @@ class Splits:
     masks: Floats
     judge: NDArray[np.intp]
 
+    @classmethod
+    def of(
+        cls, wanted: Split, folds: Sequence[NDArray[np.intp]], judge: NDArray[np.intp], resamples: Iterable[Floats]
+    ) -> Splits:
+        """Return the splits by the fold of each row in every repeat, its part that evaluates, and the resamples."""
+        views = [np.ones(len(judge)), *((judge != part).astype(np.float64) for part in range(wanted.judges))]
+        masks = [(assigned == fold).astype(np.float64) for assigned in folds for fold in range(wanted.folds)]
+        return cls(np.stack([*views, *resamples]), np.stack(masks), judge)
+
 
 def split_rows(strata: Floats, wanted: Split, owner: str) -> Splits:
     """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly."""
-    count = len(strata)
-    check_row_count(count, wanted, owner)
+    check_row_count(len(strata), wanted, owner)
     folds = [assign_folds(strata, wanted.folds, wanted.seed, owner, 1 + repeat) for repeat in range(wanted.repeats)]
     # Parts that evaluate and resamples are drawn within the folds, so that no fold of a view is empty.
     cells = strata * wanted.folds + folds[0]
     judge = assign_folds(cells, max(wanted.judges, 1), wanted.seed, owner)
-    views = [np.ones(count), *((judge != part).astype(np.float64) for part in range(wanted.judges))]
     generator = generator_for(wanted.seed, owner, FOR_RESAMPLES)
-    views += [_resample_within(generator, folds[0], wanted.folds) for _ in range(wanted.resamples)]
-    masks = [(assigned == fold).astype(np.float64) for assigned in folds for fold in range(wanted.folds)]
-    return Splits(np.stack(views), np.stack(masks), judge)
+    resamples = [_resample_within(generator, folds[0], wanted.folds) for _ in range(wanted.resamples)]
+    return Splits.of(wanted, folds, judge, resamples)
 
 
 def check_row_count(rows: int, wanted: Split, owner: str) -> None:
