@@ -60,14 +60,7 @@ class AuditEntry:
 
     @classmethod
     def from_json(cls, text: str) -> AuditEntry:
-        """Return the entry of a line of JSON.
-
-        Args:
-            text: The line.
-
-        Raises:
-            InputError: If the line is no entry.
-        """
+        """Return the entry of a line of JSON; a line that is no entry is an `InputError`."""
         try:
             plain = json.loads(text)
         except ValueError:
@@ -97,17 +90,7 @@ def now() -> str:
 
 
 def read_log(path: str | os.PathLike[str]) -> tuple[AuditEntry, ...]:
-    """Read an audit log.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The entries, in order.
-
-    Raises:
-        FormatError: If the file cannot be read, or a line is no entry.
-    """
+    """Return the entries of an audit log, in order; a line that is no entry is a `FormatError`."""
     file = Path(path)
     try:
         raw = file.read_bytes()

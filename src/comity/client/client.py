@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from comity.client.answers import uses_test_rows
 from comity.client.audit import AuditEntry
 from comity.client.gate import Respondent
 from comity.client.policy import Policy
@@ -62,7 +61,8 @@ class Client(Respondent):
         double = rows.columns[rows.columns.duplicated()]
         if len(double):
             raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
-        object.__setattr__(self, "_table", Rows(self.name, rows, test, self._open_gate().noise))
+        self._open_log()
+        object.__setattr__(self, "_table", Rows(self.name, rows, test, self._noise))
 
     def learner(self, recipe: Recipe) -> Any:
         """Return the learner that trains networks by a recipe; it keeps its state between questions.
@@ -75,8 +75,8 @@ class Client(Respondent):
 
         return learner_of(self._table, recipe)
 
-    def _rows_for(self, question: object) -> int:
-        return len(self.test if self.test is not None and uses_test_rows(question) else self.rows)
+    def _count_rows(self, *, test: bool) -> int:
+        return len(self.test if test and self.test is not None else self.rows)
 
     def _describe(self, question: Describe) -> Description:
         frame = self._table.frame

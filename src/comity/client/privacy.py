@@ -1,4 +1,9 @@
-"""Differential privacy of a client's answers: settings, which answers they cover, and the privacy spent so far."""
+"""Differential privacy of a client's answers: settings, which answers they cover, and the privacy spent so far.
+
+Answers with Gaussian noise compose: noise of z₁, z₂, … times the sensitivity costs as much as one answer with noise of
+1/√(Σ 1/z²) times. Σ 1/z² is called the *strength* of the answers (μ² in Gaussian differential privacy; Dong, Roth and
+Su 2022). ε follows from it and δ by the distribution of privacy losses, which Google's dp-accounting computes.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from typing import Annotated
 
 import numpy as np
 
-from comity.client.accountant import check_installed, epsilon_of, within_budget
 from comity.client.audit import AuditEntry
+from comity.core.extras import missing_dependency, require
 from comity.core.settings import check_settings, real
 from comity.core.wording import mention
 from comity.errors import InputError, RefusedError
@@ -21,6 +28,9 @@ from comity.rows.noise import Noise
 COVERED = ("moments", "expand", "slopes", "gradients", "local-steps")
 """Questions whose answers are clipped and noisy."""
 _ABOUT_NO_ROW = ("privacy",)
+_GRID_STEP = 1e-4  # of the accountant, relative to ε
+_BRACKET_WIDTH = 1e-3  # relative to the strength that a budget allows
+_PURPOSE = "to compute the privacy spent by noisy answers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +71,8 @@ class Privacy:
             raise InputError(
                 f"epsilon is limited to {self.epsilon:g} and there is no noise; give its size: {mention('noise', ...)}"
             )
-        if self.noise:
-            check_installed()
+        if self.noise and find_spec("dp_accounting") is None:  # it is not loaded yet, which takes a second
+            raise missing_dependency("dp_accounting", _PURPOSE)
 
     @property
     def covered(self) -> tuple[str, ...]:
@@ -167,3 +177,44 @@ class Ledger:
             self.answers[kind] += 1
             self.releases[kind] += entry.releases
             self.strengths[kind] += entry.releases / entry.noise**2
+
+
+@cache
+def epsilon_of(strength: float, delta: float) -> float:
+    """Return the ε, for this δ, of answers with this strength.
+
+    >>> round(epsilon_of(1.0, 1e-5), 3)
+    4.377
+    """
+    if not strength:
+        return 0.0
+    events, pld = require("dp_accounting.dp_event", _PURPOSE), require("dp_accounting.pld", _PURPOSE)
+    bound = strength / 2 + math.sqrt(2 * strength * math.log(1 / delta))  # Bun and Steinke 2016, Proposition 1.3
+    accountant = pld.PLDAccountant(value_discretization_interval=_GRID_STEP * bound)
+    accountant.compose(events.GaussianDpEvent(1 / math.sqrt(strength)))
+    with np.errstate(over="ignore"):  # the accountant takes an ε above 709 for infinite
+        return min(float(accountant.get_epsilon(delta)), bound)
+
+
+def within_budget(strength: float, epsilon: float, delta: float) -> bool:
+    """Return whether answers with this strength spend at most this ε, for this δ."""
+    low, high = _bracket(epsilon, delta)
+    if low < strength < high:
+        return epsilon_of(strength, delta) <= epsilon
+    return strength <= low
+
+
+@cache
+def _bracket(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return a strength within the limit and one beyond it, close to each other.
+
+    The accountant takes a tenth of a second, which is too long for every training step: only a strength between the two
+    is computed exactly.
+    """
+    low, high = 0.0, 1.0
+    while epsilon_of(high, delta) <= epsilon:
+        low, high = high, 4 * high
+    while high - low > _BRACKET_WIDTH * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
+    return low, high

@@ -132,18 +132,9 @@ def agree(
 ) -> Agreement:
     """Return a schema that fits every client's summary of its columns.
 
-    Args:
-        summaries: The column summaries of each client.
-        target: The name of the column to predict.
-        task: ``regression`` or ``classes``; by default, what the values of the target suggest.
-        exclude: Names of columns to leave out.
-        keep: Names of columns to use even if they look like identifiers.
-
-    Returns:
-        The schema, the columns it leaves out, and warnings.
-
-    Raises:
-        InputError: If the columns of the clients do not fit together, or the target cannot be learned.
+    The columns in `exclude` are left out, and those in `keep` are used even if they look like identifiers. By default,
+    the values of the target determine the task. Columns that do not fit together are an `InputError`, and so is a
+    target that cannot be learned.
     """
     names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
     known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}

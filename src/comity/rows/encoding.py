@@ -115,7 +115,7 @@ def _standardise(values: pd.Series, column: NumberColumn) -> Floats:
     if bad.any():
         found = level_of(values[bad].iloc[0])
         raise InputError(f"column {column.name!r} has {shown(found)}, which is not a finite number; mend it")
-    return (numbers - column.mean) / column.scale
+    return np.asarray((numbers - column.mean) / column.scale)
 
 
 def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:
