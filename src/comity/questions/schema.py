@@ -155,19 +155,19 @@ def agree(
     for client in known:
         if target not in known[client]:
             raise InputError(f"client {client!r} has no column {target!r}, which is to be predicted")
-    target_summaries = {client: known[client][target] for client in known}
-    schema = Schema(tuple(columns.values()), _agree_on_target(target, target_summaries, task, warnings))
-    return Agreement(schema, tuple(name for name in candidates if name not in columns), tuple(warnings))
+    agreed = _agree_on_target(target, {client: known[client][target] for client in known}, task, warnings)
+    left_out = tuple(name for name in candidates if name not in columns)
+    return Agreement(Schema(tuple(columns.values()), agreed), left_out, tuple(warnings))
 
 
-def list_columns(names: Collection[str], wanted: str = "") -> str:
-    """Return the names of the columns for a message, with a suggestion for the name that was given.
+def list_columns(names: Collection[str], unknown: str = "") -> str:
+    """Return the names of the columns for a message, with the name that an unknown one may stand for.
 
     >>> list_columns(["age", "died"], "Dead")
     "the columns are 'age', 'died' (did you mean 'died'?)"
     """
     folded = {name.strip().casefold(): name for name in names}
-    close = difflib.get_close_matches(str(wanted).strip().casefold(), folded, n=1)
+    close = difflib.get_close_matches(str(unknown).strip().casefold(), folded, n=1)
     hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
     return f"the columns are {_listed([shown(name) for name in names], _MAX_NAMES_SHOWN)}{hint}"
 

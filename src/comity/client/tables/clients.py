@@ -131,16 +131,14 @@ def _owners(table: Table, client: str, values: Values) -> tuple[NDArray[np.intp]
     names = [level_of(value) for value in different]
     if not isinstance(table, FrameTable):  # in a file, a column of numbers may have 3.0 for client 3
         names = [re.sub(r"\A([+-]?\d+)\.0+\Z", r"\1", name) for name in names]
-    position: dict[str, int] = {}
-    owners = [position.setdefault(name, len(position)) for name in names]
-    return np.array(owners, np.intp)[codes], list(position)
+    owners, different_names = pd.factorize(np.array(names, object))
+    return owners[codes], list(different_names)
 
 
 def _rows_of(name: str, table: Table, client: str | None, exclude: Collection[str]) -> pd.DataFrame:
     """Return the rows of a table that belongs to one client."""
-    columns = table.read(
-        [column for column in table.names if column not in exclude], [] if client is None else [client]
-    )
+    kept = [column for column in table.names if column not in exclude]
+    columns = table.read(kept, [] if client is None else [client])
     if client is not None:
         _, names = _owners(table, client, columns.pop(client))
         if len(names) > 1:
