@@ -16,9 +16,9 @@ from comity.families.network.hypernetworks import Hypernetwork
 from comity.questions import Expand, Gradients, LocalSteps, Moments, Recipe, Slopes, Split
 from comity.questions.schema import agree
 from comity.rows.encoding import summarise
-from comity.rows.independent_splits import max_squared_count, row_keys, split_independently
 from comity.rows.noise import Noise
 from comity.rows.rows import Rows
+from comity.rows.splits import max_squared_count, row_keys, split_independently
 
 ROWS = 24
 

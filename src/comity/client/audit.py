@@ -7,21 +7,21 @@ spent.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from comity.core.files import lock_file
 from comity.core.names import shown
+from comity.core.settings import check_settings, real, text, whole
+from comity.core.wording import Caller, speaking_to
 from comity.errors import FormatError, InputError, RefusedError
 
-_DIGEST_LENGTH = 64
-_HEXADECIMAL = set("0123456789abcdef")
+_ANY_TEXT = text("text", "(?s:.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class AuditEntry:
     20
     """
 
-    question: str
-    rows: int
-    size: int
-    when: str = ""
-    asked: str = ""
-    given: str = ""
-    refused: str = ""
-    releases: int = 0
-    noise: float = 0.0
+    question: Annotated[str, _ANY_TEXT]
+    rows: Annotated[int, whole()]
+    size: Annotated[int, whole()]
+    when: Annotated[str, _ANY_TEXT] = ""
+    asked: Annotated[str, text("a SHA-256", "[0-9a-f]{64}")] = ""
+    given: Annotated[str, text("a SHA-256", "([0-9a-f]{64})?")] = ""
+    refused: Annotated[str, _ANY_TEXT] = ""
+    releases: Annotated[int, whole()] = 0
+    noise: Annotated[float, real(0)] = 0.0
 
     def to_json(self) -> str:
         """Return the entry as a line of JSON, the most useful fields first."""
@@ -60,14 +60,7 @@ class AuditEntry:
 
     @classmethod
     def from_json(cls, text: str) -> AuditEntry:
-        """Return the entry of a line of JSON.
-
-        Args:
-            text: The line.
-
-        Raises:
-            InputError: If the line is no entry.
-        """
+        """Return the entry of a line of JSON; a line that is no entry is an `InputError`."""
         try:
             plain = json.loads(text)
         except ValueError:
@@ -75,30 +68,20 @@ class AuditEntry:
         names = [each.name for each in fields(cls)]
         if not isinstance(plain, dict) or sorted(plain) != sorted(names):
             raise InputError(f"there must be {', '.join(names)} in it, and nothing else")
-        for name in ("question", "when", "asked", "given", "refused"):
-            _check(isinstance(plain[name], str), name, plain[name], "text")
-        for name in ("rows", "size", "releases"):
-            _check(type(plain[name]) is int and plain[name] >= 0, name, plain[name], "a whole number, 0 or more")
-        noise = plain["noise"]
-        known = type(noise) in (int, float) and math.isfinite(noise) and noise >= 0
-        _check(known, "noise", noise, "a number, 0 or more")
-        for name in ("asked", "given"):
-            digest = plain[name]
-            whole = len(digest) == _DIGEST_LENGTH and set(digest) <= _HEXADECIMAL
-            _check(whole or (name == "given" and not digest), name, digest, "a SHA-256")
-        _check(
-            bool(plain["given"]) != bool(plain["refused"]),
-            "refused",
-            plain["refused"],
-            "a reason if nothing was given",
-        )
-        _check(not plain["releases"] or noise > 0, "noise", noise, "more than 0 where there were releases")
+        entry = cls(**plain)
+        with speaking_to(Caller.FILE):
+            check_settings(entry)
+        if bool(entry.given) == bool(entry.refused):
+            raise InputError(f"refused is {shown(entry.refused)}; it must be a reason if nothing was given")
+        if entry.releases and not entry.noise:
+            raise InputError(f"noise is {entry.noise}; it must be more than 0 where there were releases")
         try:
-            moment = datetime.fromisoformat(plain["when"])
+            zone = datetime.fromisoformat(entry.when).tzinfo
         except ValueError:
-            moment = datetime.min
-        _check(moment.tzinfo is not None, "when", plain["when"], "a time with its zone")
-        return cls(**plain)
+            zone = None
+        if zone is None:
+            raise InputError(f"when is {shown(entry.when)}; it must be a time with its zone")
+        return entry
 
 
 def now() -> str:
@@ -107,100 +90,87 @@ def now() -> str:
 
 
 def read_log(path: str | os.PathLike[str]) -> tuple[AuditEntry, ...]:
-    """Read an audit log.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The entries, in order.
-
-    Raises:
-        FormatError: If the file cannot be read, or a line is no entry.
-    """
+    """Return the entries of an audit log, in order; a line that is no entry is a `FormatError`."""
     file = Path(path)
     try:
         raw = file.read_bytes()
     except OSError as error:
         raise FormatError(f"{file}: cannot be read ({error.strerror or error})") from None
-    return tuple(_lines(file, raw, 1))
+    return tuple(_parse(file, raw, 1))
 
 
 class AuditLog:
-    """A log in memory and, with a path, in a file to which an entry is appended before each answer leaves.
+    """The log of a client in memory and, with a path, in a file to which each entry is appended.
 
     Other processes may append to the same file: `held` locks it while a client answers, and returns their entries.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, lines: list[AuditEntry] | None = None) -> None:
-        self.path = None if path is None else Path(path)
-        self.lines: list[AuditEntry] = [] if lines is None else lines
-        self._read, self._number = 0, 1
+    def __init__(self, client: str, path: str | os.PathLike[str] | None, entries: list[AuditEntry]) -> None:
+        self._client, self._entries = client, entries
+        self._path = None if path is None else Path(path)
+        self._read, self._line = 0, 1  # how many entries (of a file, bytes) are read, and the next line of the file
 
     @contextmanager
-    def held(self, name: str) -> Iterator[tuple[AuditEntry, ...]]:
+    def held(self) -> Iterator[tuple[AuditEntry, ...]]:
         """Lock the log, and yield the entries that were added since the last time, by this process or others."""
-        if self.path is None:
-            new = tuple(self.lines[self._read :])
-            self._read = len(self.lines)
+        if self._path is None:
+            new = tuple(self._entries[self._read :])
+            self._read = len(self._entries)
             yield new
             return
         try:
-            opened = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            opened = _open_private(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         except OSError as error:
-            raise self._unwritable(name, error) from None
+            raise self._unwritable(error) from None
         try:
             lock_file(opened, wait=True)
-            yield self._new_entries(opened)
+            yield self._new_entries(self._path, opened)
         finally:
             os.close(opened)  # this also releases the lock
 
-    def append(self, name: str, line: AuditEntry) -> None:
+    def append(self, entry: AuditEntry) -> None:
         """Append an entry, and flush it to disk; if the log cannot be written, the answer is refused."""
-        if self.path is not None:
-            text = (line.to_json() + "\n").encode()
+        if self._path is not None:
+            line = (entry.to_json() + "\n").encode()
             try:
-                opened = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-                try:
-                    written = os.write(opened, text)
-                    os.fsync(opened)
-                finally:
-                    os.close(opened)
-                if written < len(text):
+                with open(self._path, "ab", buffering=0, opener=_open_private) as file:
+                    written = file.write(line)
+                    os.fsync(file.fileno())
+                if written < len(line):
                     raise OSError(0, "there is no space for the whole line")
             except OSError as error:
-                raise self._unwritable(name, error) from None
-        self.lines.append(line)
+                raise self._unwritable(error) from None
+        self._entries.append(entry)
 
-    def _new_entries(self, opened: int) -> tuple[AuditEntry, ...]:
-        """Return the entries of the file that have not been read yet."""
-        assert self.path is not None
+    def _new_entries(self, path: Path, opened: int) -> tuple[AuditEntry, ...]:
+        """Return the entries of the open file that have not been read yet."""
         size = os.fstat(opened).st_size
         if size < self._read:
-            raise FormatError(f"{self.path}: lines that were there are gone; a log is only ever appended to")
-        os.lseek(opened, self._read, os.SEEK_SET)
-        raw = b""
-        while len(raw) < size - self._read:
-            part = os.read(opened, size - self._read - len(raw))
-            if not part:
-                break
-            raw += part
-        new = tuple(_lines(self.path, raw, self._number))
+            raise FormatError(f"{path}: lines that were there are gone; a log is only ever appended to")
+        with open(opened, "rb", closefd=False) as file:
+            file.seek(self._read)
+            raw = file.read(size - self._read)
+        new = tuple(_parse(path, raw, self._line))
         self._read += len(raw)
-        self._number += len(new)
+        self._line += len(new)
         return new
 
-    def _unwritable(self, name: str, error: OSError) -> RefusedError:
+    def _unwritable(self, error: OSError) -> RefusedError:
         return RefusedError(
-            f"client {name!r} answers nothing: its log {self.path} cannot be written ({error.strerror or error}); "
-            "mend that at the client"
+            f"client {self._client!r} answers nothing: its log {self._path} cannot be written "
+            f"({error.strerror or error}); mend that at the client"
         )
 
 
-def _lines(file: Path, raw: bytes, first: int) -> Iterator[AuditEntry]:
+def _open_private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file; if it is new, only its owner may read it."""
+    return os.open(path, flags, 0o600)
+
+
+def _parse(file: Path, raw: bytes, first: int) -> Iterator[AuditEntry]:
     """Yield the entries in some bytes of a log; `first` is the number of the first line."""
-    *whole, rest = raw.split(b"\n")
-    for number, line in enumerate(whole, first):
+    *whole_lines, rest = raw.split(b"\n")
+    for number, line in enumerate(whole_lines, first):
         try:
             yield AuditEntry.from_json(line.decode())
         except UnicodeDecodeError:
@@ -209,11 +179,6 @@ def _lines(file: Path, raw: bytes, first: int) -> Iterator[AuditEntry]:
             raise FormatError(f"{file}: line {number}: {error}") from None
     if rest:
         raise FormatError(
-            f"{file}: line {first + len(whole)}: it was cut off while it was written, and its answer never left; "
+            f"{file}: line {first + len(whole_lines)}: it was cut off while it was written, and its answer never left; "
             "take it out"
         )
-
-
-def _check(holds: bool, name: str, value: Any, expected: str) -> None:
-    if not holds:
-        raise InputError(f"{name} is {shown(value)}; it must be {expected}")

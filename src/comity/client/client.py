@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from comity.client.answers import ANSWERS
 from comity.client.audit import AuditEntry
-from comity.client.gate import Gate, Respondent, uses_test_rows
+from comity.client.gate import Respondent
 from comity.client.policy import Policy
 from comity.client.privacy import Privacy
 from comity.core.extras import require
@@ -55,18 +54,15 @@ class Client(Respondent):
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
     _table: Rows = field(init=False, repr=False)
-    _gate: Gate = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        rows, test = (None if frame is None else _with_text_names(frame) for frame in (self.rows, self.test))
-        assert rows is not None
+        rows, test = _with_text_names(self.rows), None if self.test is None else _with_text_names(self.test)
         double = rows.columns[rows.columns.duplicated()]
         if len(double):
             raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
-        gate = Gate.open(self.name, self.policy, self.privacy, self.log, self.log_file)
-        object.__setattr__(self, "_gate", gate)
-        object.__setattr__(self, "_table", Rows(self.name, rows, test, gate.noise))
+        self._open_log()
+        object.__setattr__(self, "_table", Rows(self.name, rows, test, self._noise))
 
     def learner(self, recipe: Recipe) -> Any:
         """Return the learner that trains networks by a recipe; it keeps its state between questions.
@@ -79,11 +75,8 @@ class Client(Respondent):
 
         return learner_of(self._table, recipe)
 
-    def _rows_for(self, question: object) -> int:
-        return len(self.test if self.test is not None and uses_test_rows(question) else self.rows)
-
-    def _compute(self, kind: str, question: Any) -> Any:
-        return ANSWERS[kind](self, question)
+    def _count_rows(self, *, test: bool) -> int:
+        return len(self.test if test and self.test is not None else self.rows)
 
     def _describe(self, question: Describe) -> Description:
         frame = self._table.frame

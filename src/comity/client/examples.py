@@ -13,20 +13,18 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from comity.client.answers import ANSWERS
 from comity.client.audit import AuditEntry
-from comity.client.gate import Gate, Respondent, uses_test_rows
+from comity.client.gate import Respondent
 from comity.client.policy import Policy
 from comity.client.privacy import Privacy
 from comity.core.names import check_name
 from comity.errors import InputError
 from comity.families.network.answers.learner import Learner
-from comity.families.network.losses import LOSSES, RowLoss
+from comity.families.network.losses import LOSSES
 from comity.families.network.modules import Functional, check_module
 from comity.families.network.target_scale import TargetScale
 from comity.questions import Describe, Description, Recipe
 from comity.questions.schema import ColumnSummary
-from comity.rows.rows import Rows
 
 TARGET = "target"
 
@@ -59,7 +57,6 @@ class DatasetClient(Respondent):
     log: list[AuditEntry] = field(default_factory=list, repr=False)
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
-    _gate: Gate = field(init=False, repr=False)
     _examples: tuple[Tensor, Tensor] = field(init=False, repr=False)
     _tests: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
     _learners: dict[Recipe, Learner] = field(default_factory=dict, init=False, repr=False)
@@ -69,11 +66,10 @@ class DatasetClient(Respondent):
         check_module(self.module)
         if isinstance(self.loss, str) and self.loss not in LOSSES:
             raise InputError(f"there is no loss {self.loss!r}; there are {', '.join(LOSSES)}, or give a function")
-        object.__setattr__(self, "_examples", self._pairs(self.dataset))
+        object.__setattr__(self, "_examples", _tensors(self.name, self.dataset, self.loss))
         if self.test is not None:
-            object.__setattr__(self, "_tests", self._pairs(self.test))
-        gate = Gate.open(self.name, self.policy, self.privacy, self.log, self.log_file)
-        object.__setattr__(self, "_gate", gate)
+            object.__setattr__(self, "_tests", _tensors(self.name, self.test, self.loss))
+        self._open_log()
 
     def personal_state(self, model: str = "coalition") -> dict[str, Tensor]:
         """Return the personal parameters of a model, as they were trained last.
@@ -93,54 +89,37 @@ class DatasetClient(Respondent):
         learner = personal[-1]
         return learner.functional.state_of_personal(learner.personal.of(model)[-1])
 
-    def _pairs(self, dataset: Any) -> tuple[Tensor, Tensor]:
-        inputs, targets = _stacked(self.name, dataset)
-        return inputs, _fitting(self.name, targets, self.loss)
-
-    def _rows_for(self, question: object) -> int:
-        examples = self._tests if self._tests is not None and uses_test_rows(question) else self._examples
-        return len(examples[1])
-
-    def _compute(self, kind: str, question: Any) -> Any:
-        return ANSWERS[kind](self, question)
-
-    @property
-    def _table(self) -> Rows:
-        raise InputError(f"client {self.name!r} has examples and no table; it answers questions about networks only")
+    def _count_rows(self, *, test: bool) -> int:
+        return len((self._tests if test and self._tests is not None else self._examples)[1])
 
     def _describe(self, question: Describe) -> Description:
         """Return the number of examples, and for classes the number of each."""
         targets = self._examples[1]
-        summary = ColumnSummary(TARGET, "number", len(targets), 0, 0)
+        levels = None
         if not targets.is_floating_point():
             classes, counts = torch.unique(targets, return_counts=True)
             levels = {str(int(each)): int(count) for each, count in zip(classes, counts, strict=True)}
-            summary = ColumnSummary(TARGET, "number", len(targets), 0, len(levels), levels=levels)
+        summary = ColumnSummary(TARGET, "number", len(targets), 0, len(levels or ()), levels=levels)
         return Description(len(targets), (summary,))
 
     def learner(self, recipe: Recipe) -> Learner:
-        """Return the learner that trains networks by a recipe; it keeps its state between questions.
-
-        Args:
-            recipe: The loss, the personal parameters, and how the examples are split.
-        """
+        """Return the learner that trains networks by a recipe; it keeps its state between questions."""
         if recipe not in self._learners:
             inputs, targets = self._examples
             if self._tests is not None:
                 inputs, targets = (torch.cat(both) for both in zip(self._examples, self._tests, strict=True))
             classes = 0 if targets.is_floating_point() else int(targets.max()) + 1
-            loss: RowLoss = LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
             self._learners[recipe] = Learner(
                 owner=self.name,
                 recipe=recipe,
                 functional=Functional.of(copy.deepcopy(self.module), recipe.personal),
-                loss=loss,
+                loss=LOSSES[self.loss] if isinstance(self.loss, str) else self.loss,
                 inputs=inputs,
                 targets=targets,
                 strata=targets.double().numpy() if classes else np.zeros(len(targets)),
                 target_scale=TargetScale(classes),
                 test_rows=0 if self._tests is None else len(self._tests[1]),
-                noise=self._gate.noise,
+                noise=self._noise,
             )
         return self._learners[recipe]
 
@@ -152,7 +131,7 @@ def _fitting(name: str, targets: Tensor, loss: object) -> Tensor:
     if targets.dim() != 1:
         raise InputError(f"client {name!r} has targets of shape {tuple(targets.shape)}; there must be one a row")
     if loss == "squared":
-        return targets.float() if not targets.is_floating_point() else targets
+        return targets if targets.is_floating_point() else targets.float()
     if loss == "cross-entropy" and targets.is_floating_point():
         raise InputError(
             f"client {name!r} has targets of type {targets.dtype}; for the loss 'cross-entropy' they must be classes, "
@@ -163,7 +142,7 @@ def _fitting(name: str, targets: Tensor, loss: object) -> Tensor:
     return targets
 
 
-def _stacked(name: str, dataset: Any) -> tuple[Tensor, Tensor]:
+def _tensors(name: str, dataset: Any, loss: object) -> tuple[Tensor, Tensor]:
     """Return all inputs and all targets of a dataset as tensors."""
     if isinstance(dataset, tuple) and len(dataset) == 2:
         inputs, targets = (torch.as_tensor(each) for each in dataset)
@@ -186,4 +165,4 @@ def _stacked(name: str, dataset: Any) -> tuple[Tensor, Tensor]:
         raise InputError(f"client {name!r} has {len(inputs)} inputs and {len(targets)} targets")
     if any(each.is_floating_point() and not torch.isfinite(each).all() for each in (inputs, targets)):
         raise InputError(f"client {name!r} has a value that is missing or infinite; mend it")
-    return inputs, targets
+    return inputs, _fitting(name, targets, loss)

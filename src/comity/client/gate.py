@@ -1,4 +1,8 @@
-"""The gate of a client: every question comes in and every answer goes out through it, whatever the kind of client."""
+"""The gate of a client: every question comes in and every answer goes out through it, whatever the kind of client.
+
+`ANSWERS` lists the functions that answer questions. A question about networks imports torch when it is first asked. To
+add a question, see `comity.questions.registry`.
+"""
 
 from __future__ import annotations
 
@@ -6,129 +10,71 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from comity.client.audit import AuditEntry, AuditLog, now
 from comity.client.policy import Policy, allowed
 from comity.client.privacy import Ledger, Privacy
 from comity.errors import ComityError, InputError, RefusedError
-from comity.questions import (
-    AskPrivacy,
-    Description,
-    EvaluateLinear,
-    EvaluateModels,
-    Packed,
-    PrivacyAnswer,
-    kind_of,
-    pack,
-    unpack,
-)
+from comity.families.glm.answers.alone import fit_alone
+from comity.families.glm.answers.evaluation import evaluate, evaluate_linear
+from comity.families.glm.answers.moments import expand, moments, slopes
+from comity.questions import AskPrivacy, Describe, Description, Packed, PrivacyAnswer, Recipe, kind_of, pack, unpack
 from comity.rows.noise import Noise
+from comity.rows.rows import Rows
 
 _NO_PRIVACY = Privacy()
 
 
-@dataclass(eq=False)
-class Gate:
-    """Checks a question against the policy, has it answered, checks the answer, logs it, and only then releases it."""
+class Respondent(ABC):
+    """A client that answers questions: a `Client` or a `DatasetClient`.
+
+    It checks each question against its policy, computes the answer, checks it, logs it, and only then releases it.
+    """
 
     name: str
     policy: Policy
+    log: list[AuditEntry]
     privacy: Privacy | None
-    log: AuditLog
-    ledger: Ledger = field(default_factory=Ledger)
+    log_file: str | os.PathLike[str] | None
+    _table: Rows | None = None
+    _audit_log: AuditLog
+    _ledger: Ledger
 
-    @classmethod
-    def open(
-        cls,
-        name: str,
-        policy: Policy,
-        privacy: Privacy | None,
-        entries: list[AuditEntry],
-        log_file: str | os.PathLike[str] | None,
-    ) -> Gate:
-        """Return the gate of a client; the entries of an existing log count as spent."""
-        if policy.only_private and (privacy is None or not privacy.noise):
+    def _open_log(self) -> None:
+        """Open the audit log; the entries that it has already count as spent."""
+        if self.policy.only_private and not self._rules.noise:
             raise InputError(
-                f"the policy of client {name!r} says only_private, and there is no noise: it would answer nothing; "
-                "give it a privacy with noise"
+                f"the policy of client {self.name!r} says only_private, and there is no noise: it would answer "
+                "nothing; give it a privacy with noise"
             )
-        gate = cls(name, policy, privacy, AuditLog(log_file, entries))
-        with gate.log.held(name) as new:
-            gate._count(new)
-        return gate
+        object.__setattr__(self, "_audit_log", AuditLog(self.name, self.log_file, self.log))
+        object.__setattr__(self, "_ledger", Ledger())
+        with self._audit_log.held() as new_entries:
+            self._ledger.add(new_entries)
 
     @property
-    def noise(self) -> Noise | None:
+    def _rules(self) -> Privacy:
+        return self.privacy or _NO_PRIVACY
+
+    @property
+    def _noise(self) -> Noise | None:
         """The mechanism that clips rows and adds noise, or None if nothing does."""
-        mechanism = None if self.privacy is None else self.privacy.mechanism
-        return mechanism if mechanism is not None and mechanism.active else None
-
-    def exchange(
-        self, question: object, digest: str, rows: int, compute: Callable[[str, Any], Any]
-    ) -> tuple[Any, Packed]:
-        """Return the answer to a question, as a record and packed; the log has an entry for it, or for its refusal.
-
-        `digest` is that of the question, `rows` the number of rows that the answer is computed from, and `compute` the
-        function that computes it from the kind and the question.
-        """
-        with self.log.held(self.name) as new:
-            self._count(new)
-            rows_used = 0 if isinstance(question, AskPrivacy) else rows
-            entry = AuditEntry(kind_of(question) or type(question).__name__, rows_used, 0, now(), digest)
-            try:
-                answer, packed, releases = self._answer(question, rows, compute)
-            except Exception as error:  # whatever it is, nothing leaves
-                why = str(error) if isinstance(error, ComityError) else f"{type(error).__name__}: {error}"
-                self.log.append(self.name, replace(entry, refused=why or type(error).__name__))
-                raise
-            noise = self.privacy.noise if self.privacy is not None and releases else 0.0
-            self.log.append(
-                self.name, replace(entry, size=packed.size, given=packed.digest, releases=releases, noise=noise)
-            )
-            return answer, packed
-
-    def state_privacy(self) -> PrivacyAnswer:
-        """Return the client's privacy settings, and what it has spent."""
-        return PrivacyAnswer((self.privacy or _NO_PRIVACY).state(self.ledger), self.policy.share_utilities)
-
-    def _answer(self, question: object, rows: int, compute: Callable[[str, Any], Any]) -> tuple[Any, Packed, int]:
-        """Return the answer, as a record and packed, and the number of noisy sums that it consists of."""
-        kind = allowed(self.name, rows, self.policy, question)
-        privacy = self.privacy or _NO_PRIVACY
-        if self.policy.only_private and kind in privacy.not_covered:
-            raise RefusedError(
-                f"client {self.name!r} does not answer the question {kind!r}: its answer would leave without noise, "
-                f"and its policy allows only what noise covers ({', '.join(privacy.covered)})"
-            )
-        releases = privacy.releases(kind, question)
-        privacy.check_budget(self.name, kind, releases, self.ledger)
-        answer = compute(kind, question)
-        if isinstance(answer, Description):
-            private = self.noise is not None and "privacy" in self.policy.questions
-            answer = replace(answer, private=private, shares_utilities=self.policy.share_utilities)
-        packed = pack(answer)
-        self.policy.check_size(self.name, kind, packed.size)
-        return answer, packed, releases
-
-    def _count(self, entries: tuple[AuditEntry, ...]) -> None:
-        for entry in entries:
-            self.ledger.add(entry)
-
-
-class Respondent(ABC):
-    """A client that answers questions through its gate."""
-
-    _gate: Gate
+        return self._rules.mechanism if self._rules.mechanism.active else None
 
     @abstractmethod
-    def _rows_for(self, question: object) -> int:
-        """Return the number of rows from which the answer to a question is computed."""
+    def _count_rows(self, *, test: bool) -> int:
+        """Return the number of rows, or of the test rows if there are any."""
 
     @abstractmethod
-    def _compute(self, kind: str, question: Any) -> Any:
-        """Return the answer to a question that the policy allows."""
+    def _describe(self, question: Describe) -> Description:
+        """Summarise the columns, or the targets of the examples."""
+
+    @abstractmethod
+    def learner(self, recipe: Recipe) -> Any:
+        """Return the learner that trains networks by a recipe."""
 
     def answer(self, question: object) -> Any:
         """Answer a question, if the policy allows it.
@@ -143,7 +89,11 @@ class Respondent(ABC):
             RefusedError: If the policy, the privacy budget or the audit log does not allow the answer.
             InputError: If the question does not fit the rows.
         """
-        return self._gate.exchange(question, _digest(question), self._rows_for(question), self._compute)[0]
+        try:
+            digest = pack(question).digest
+        except InputError:  # what cannot be sent has the digest of its text
+            digest = hashlib.sha256(repr(question).encode()).hexdigest()
+        return self._exchange(question, digest)[0]
 
     def reply(self, packed: Packed) -> Packed:
         """Answer a question that was sent, and return the answer as it is sent.
@@ -162,17 +112,89 @@ class Respondent(ABC):
 
     def reply_to(self, question: object, digest: str) -> Packed:
         """Return the answer, as it is sent, to a question that was unpacked from a message with this digest."""
-        return self._gate.exchange(question, digest, self._rows_for(question), self._compute)[1]
+        return self._exchange(question, digest)[1]
+
+    def _exchange(self, question: object, digest: str) -> tuple[Any, Packed]:
+        """Return the answer to a question, as a record and packed; the log has an entry for it, or for its refusal."""
+        with self._audit_log.held() as new_entries:
+            self._ledger.add(new_entries)
+            kind = kind_of(question) or type(question).__name__
+            rows = self._count_rows(test=kind in ABOUT_TEST_ROWS)
+            entry = AuditEntry(kind, 0 if isinstance(question, AskPrivacy) else rows, 0, now(), digest)
+            try:
+                answer, packed, releases = self._compute(question, rows)
+            except Exception as error:  # whatever it is, nothing leaves
+                why = str(error) if isinstance(error, ComityError) else f"{type(error).__name__}: {error}"
+                self._audit_log.append(replace(entry, refused=why or type(error).__name__))
+                raise
+            noise = self._rules.noise if releases else 0.0
+            entry = replace(entry, size=packed.size, given=packed.digest, releases=releases, noise=noise)
+            self._audit_log.append(entry)
+            return answer, packed
+
+    def _compute(self, question: object, rows: int) -> tuple[Any, Packed, int]:
+        """Return the answer, as a record and packed, and the number of noisy sums that it consists of."""
+        kind = allowed(self.name, rows, self.policy, question)
+        if self.policy.only_private and kind in self._rules.not_covered:
+            raise RefusedError(
+                f"client {self.name!r} does not answer the question {kind!r}: its answer would leave without noise, "
+                f"and its policy allows only what noise covers ({', '.join(self._rules.covered)})"
+            )
+        releases = self._rules.releases(kind, question)
+        self._rules.check_budget(self.name, kind, releases, self._ledger)
+        answer = ANSWERS[kind](self, question)
+        if isinstance(answer, Description):
+            private = self._noise is not None and "privacy" in self.policy.questions
+            answer = replace(answer, private=private, shares_utilities=self.policy.share_utilities)
+        packed = pack(answer)
+        self.policy.check_size(self.name, kind, packed.size)
+        return answer, packed, releases
+
+    def _state_privacy(self) -> PrivacyAnswer:
+        return PrivacyAnswer(self._rules.state(self._ledger), self.policy.share_utilities)
 
 
-def uses_test_rows(question: object) -> bool:
-    """Return whether a question is about the test rows of a client that has some."""
-    return isinstance(question, EvaluateLinear | EvaluateModels)
+Answer = Callable[[Respondent, Any], Any]
 
 
-def _digest(question: object) -> str:
-    """Return the digest of a question that was not sent; what cannot be sent has that of its text."""
-    try:
-        return pack(question).digest
-    except InputError:
-        return hashlib.sha256(repr(question).encode()).hexdigest()
+def _by_table(function: Callable[[Rows, Any], Any]) -> Answer:
+    """Return the answer that a function computes from the rows of a table."""
+
+    def answer(client: Respondent, question: Any) -> Any:
+        if client._table is None:
+            raise InputError(
+                f"client {client.name!r} has examples and no table; it answers questions about networks only"
+            )
+        return function(client._table, question)
+
+    return answer
+
+
+def _by_learner(name: str) -> Answer:
+    """Return the answer that a function of `comity.families.network.answers.replies` computes from a learner."""
+
+    def answer(client: Respondent, question: Any) -> Any:
+        learner = client.learner(question.recipe)  # if torch is missing, it says so
+        return getattr(import_module("comity.families.network.answers.replies"), name)(learner, question)
+
+    return answer
+
+
+ANSWERS: dict[str, Answer] = {
+    "describe": lambda client, question: client._describe(question),
+    "moments": _by_table(moments),
+    "expand": _by_table(expand),
+    "slopes": _by_table(slopes),
+    "fit-alone": _by_table(fit_alone),
+    "evaluate": _by_table(evaluate),
+    "evaluate-linear": _by_table(evaluate_linear),
+    "gradients": _by_learner("gradients"),
+    "local-steps": _by_learner("local_steps"),
+    "held-losses": _by_learner("held_losses"),
+    "train-alone": _by_learner("train_alone"),
+    "search-front": _by_learner("search_front"),
+    "evaluate-models": _by_learner("evaluate_models"),
+    "train-locally": _by_learner("train_locally"),
+    "privacy": lambda client, question: client._state_privacy(),
+}
+ABOUT_TEST_ROWS = ("evaluate-linear", "evaluate-models")  # of a client that has some

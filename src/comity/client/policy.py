@@ -75,26 +75,20 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
             f"client {name!r} has {count(rows, 'row')} and answers only with {policy.least_rows} or more; "
             f"leave it out ({mention('without', [name])}), or get more rows"
         )
-    folds = folds_of(question)
+    split = getattr(question, "split", None)
+    folds = 1 if split is None else max(split.folds, 1)
     if rows // folds < policy.least_part:
         raise RefusedError(
             f"client {name!r} is asked about {folds} folds of its {rows} rows, and answers only about folds of "
             f"{policy.least_part} or more rows; ask for fewer folds, or ask it to lower its least_part"
         )
-    if policy.target is not None:
-        about = target_of(question)
-        if about is not None and about != policy.target:
-            raise RefusedError(
-                f"client {name!r} answers questions about the target {policy.target!r} and not about {about!r}; "
-                "ask for that one, or ask it to change its target"
-            )
+    target = target_of(question)
+    if policy.target is not None and target is not None and target != policy.target:
+        raise RefusedError(
+            f"client {name!r} answers questions about the target {policy.target!r} and not about {target!r}; "
+            "ask for that one, or ask it to change its target"
+        )
     return kind
-
-
-def folds_of(question: Any) -> int:
-    """Return the number of folds into which a question divides the rows, 1 if it does not."""
-    split = getattr(question, "split", None)
-    return 1 if split is None else max(split.folds, 1)
 
 
 def target_of(question: Any) -> str | None:

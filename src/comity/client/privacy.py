@@ -1,15 +1,24 @@
-"""Differential privacy of a client's answers: settings, which answers they cover, and the privacy spent so far."""
+"""Differential privacy of a client's answers: settings, which answers they cover, and the privacy spent so far.
+
+Answers with Gaussian noise compose: noise of z₁, z₂, … times the sensitivity costs as much as one answer with noise of
+1/√(Σ 1/z²) times. Σ 1/z² is called the *strength* of the answers (μ² in Gaussian differential privacy; Dong, Roth and
+Su 2022). ε follows from it and δ by the distribution of privacy losses, which Google's dp-accounting computes.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from typing import Annotated
 
 import numpy as np
 
-from comity.client.accountant import Budget, check_installed, epsilon_of
 from comity.client.audit import AuditEntry
+from comity.core.extras import missing_dependency, require
 from comity.core.settings import check_settings, real
 from comity.core.wording import mention
 from comity.errors import InputError, RefusedError
@@ -18,9 +27,10 @@ from comity.rows.noise import Noise
 
 COVERED = ("moments", "expand", "slopes", "gradients", "local-steps")
 """Questions whose answers are clipped and noisy."""
-ABOUT_NO_ROW = ("privacy",)
-NOT_COVERED = tuple(kind for kind in QUESTIONS if kind not in (*COVERED, *ABOUT_NO_ROW))
-"""Questions whose answers never have noise: counts, ranges, models, losses and metrics."""
+_ABOUT_NO_ROW = ("privacy",)
+_GRID_STEP = 1e-4  # of the accountant, relative to ε
+_BRACKET_WIDTH = 1e-3  # relative to the strength that a budget allows
+_PURPOSE = "to compute the privacy spent by noisy answers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +71,8 @@ class Privacy:
             raise InputError(
                 f"epsilon is limited to {self.epsilon:g} and there is no noise; give its size: {mention('noise', ...)}"
             )
-        if self.noise:
-            check_installed()
+        if self.noise and find_spec("dp_accounting") is None:  # it is not loaded yet, which takes a second
+            raise missing_dependency("dp_accounting", _PURPOSE)
 
     @property
     def covered(self) -> tuple[str, ...]:
@@ -72,7 +82,7 @@ class Privacy:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """The questions whose answers have no noise."""
-        return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *ABOUT_NO_ROW))
+        return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *_ABOUT_NO_ROW))
 
     @property
     def mechanism(self) -> Noise:
@@ -108,7 +118,7 @@ class Privacy:
         if self.epsilon is None or not releases:
             return
         after = ledger.strength + releases / self.noise**2
-        if not Budget(self.epsilon, self.delta).allows(after):
+        if not within_budget(after, self.epsilon, self.delta):
             raise RefusedError(
                 f"client {name!r} does not answer the question {kind!r}: epsilon would be "
                 f"{epsilon_of(after, self.delta):.4g} (delta {self.delta:g}), it is "
@@ -145,28 +155,66 @@ class Privacy:
 class Ledger:
     """The answers given so far, by kind: those with noise, their releases and strengths (Σ 1/noise²), those without."""
 
-    answers: dict[str, int] = field(default_factory=dict)
-    releases: dict[str, int] = field(default_factory=dict)
-    strengths: dict[str, float] = field(default_factory=dict)
-    without_noise: dict[str, int] = field(default_factory=dict)
+    answers: Counter[str] = field(default_factory=Counter)
+    releases: Counter[str] = field(default_factory=Counter)
+    strengths: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    without_noise: Counter[str] = field(default_factory=Counter)
 
     @property
     def strength(self) -> float:
         """The strength of all noisy answers together."""
         return math.fsum(self.strengths.values())
 
-    def add(self, entry: AuditEntry) -> None:
-        """Add an entry of the audit log; a refusal costs nothing."""
-        kind = entry.question
-        if entry.refused or kind in ABOUT_NO_ROW:
-            return
-        if not entry.releases:
-            _count(self.without_noise, kind, 1)
-            return
-        _count(self.answers, kind, 1)
-        _count(self.releases, kind, entry.releases)
-        self.strengths[kind] = self.strengths.get(kind, 0.0) + entry.releases / entry.noise**2
+    def add(self, entries: Iterable[AuditEntry]) -> None:
+        """Add entries of the audit log; a refusal costs nothing."""
+        for entry in entries:
+            kind = entry.question
+            if entry.refused or kind in _ABOUT_NO_ROW:
+                continue
+            if not entry.releases:
+                self.without_noise[kind] += 1
+                continue
+            self.answers[kind] += 1
+            self.releases[kind] += entry.releases
+            self.strengths[kind] += entry.releases / entry.noise**2
 
 
-def _count(counts: dict[str, int], kind: str, more: int) -> None:
-    counts[kind] = counts.get(kind, 0) + more
+@cache
+def epsilon_of(strength: float, delta: float) -> float:
+    """Return the ε, for this δ, of answers with this strength.
+
+    >>> round(epsilon_of(1.0, 1e-5), 3)
+    4.377
+    """
+    if not strength:
+        return 0.0
+    events, pld = require("dp_accounting.dp_event", _PURPOSE), require("dp_accounting.pld", _PURPOSE)
+    bound = strength / 2 + math.sqrt(2 * strength * math.log(1 / delta))  # Bun and Steinke 2016, Proposition 1.3
+    accountant = pld.PLDAccountant(value_discretization_interval=_GRID_STEP * bound)
+    accountant.compose(events.GaussianDpEvent(1 / math.sqrt(strength)))
+    with np.errstate(over="ignore"):  # the accountant takes an ε above 709 for infinite
+        return min(float(accountant.get_epsilon(delta)), bound)
+
+
+def within_budget(strength: float, epsilon: float, delta: float) -> bool:
+    """Return whether answers with this strength spend at most this ε, for this δ."""
+    low, high = _bracket(epsilon, delta)
+    if low < strength < high:
+        return epsilon_of(strength, delta) <= epsilon
+    return strength <= low
+
+
+@cache
+def _bracket(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return a strength within the limit and one beyond it, close to each other.
+
+    The accountant takes a tenth of a second, which is too long for every training step: only a strength between the two
+    is computed exactly.
+    """
+    low, high = 0.0, 1.0
+    while epsilon_of(high, delta) <= epsilon:
+        low, high = high, 4 * high
+    while high - low > _BRACKET_WIDTH * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
+    return low, high

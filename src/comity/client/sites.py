@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from comity.client import Client, Policy, Privacy
+from comity.client.gate import Respondent
 from comity.client.tables import read_rows
 from comity.core.names import check_name, shown
 from comity.core.settings import (
@@ -27,29 +28,10 @@ from comity.core.settings import (
 )
 from comity.core.wording import mention
 from comity.errors import InputError
-from comity.questions import Packed, Recipe
 from comity.questions.schema import list_columns
 
 _FACTORY = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 _MARK_LENGTH = 16  # hexadecimal digits
-
-
-class Member(Protocol):
-    """A `Client` or a `DatasetClient`."""
-
-    name: str
-    policy: Policy
-    privacy: Privacy | None
-    log_file: str | os.PathLike[str] | None
-
-    def answer(self, question: object) -> Any:
-        """Answer a question, or refuse it."""
-
-    def reply_to(self, question: object, digest: str) -> Packed:
-        """Answer a question that was sent, or refuse it; the answer is packed."""
-
-    def learner(self, recipe: Recipe) -> Any:
-        """Return the learner that trains networks by a recipe."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +85,21 @@ class Site:
         """
         file = Path(path)
         with settings_file(file) as settings:
-            return _read_site(file, settings)
+            declared = settings_of(Site)
+            check_known(settings, (*declared, "target", "policy", "privacy"))
+            if "name" not in settings:
+                raise InputError(f"there is no name; say which client this is: {mention('name', ...)}")
+            values = {key: declared[key].check(settings[key]) for key in declared if key in settings}
+            privacy = _read_table(settings, "privacy", Privacy) if "privacy" in settings else None
+            target = settings_of(Policy)["target"].check(settings.get("target"))
+            policy = _read_table(settings, "policy", Policy, target=target)
+            if policy.only_private and (privacy is None or not privacy.noise):
+                raise InputError(
+                    "[policy] only_private is true and there is no noise; give its size: noise in [privacy]"
+                )
+            values = {"log": cls.log, "received": cls.received} | values
+            paths = {key: file.parent / value for key, value in values.items() if isinstance(value, Path)}
+            return cls(file, **(values | paths), policy=policy, privacy=privacy)
 
     @property
     def target(self) -> str | None:
@@ -120,40 +116,29 @@ class Site:
         return str(self.file.resolve()), _changed(self.file), _changed(self.rows or self.file)
 
     def mark(self) -> str:
-        """Return a text that changes when the rows' file changes and reveals nothing of its content.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as place:
-        ...     rows = Path(place, "rows.csv")
-        ...     _ = rows.write_text("a,b"), Path(place, "site.toml").write_text('name = "North"\\nrows = "rows.csv"')
-        ...     site = Site.read(Path(place, "site.toml"))
-        ...     before = site.mark()
-        ...     same, _ = site.mark() == before, rows.write_text("a,b,c")
-        ...     same, site.mark() == before
-        (True, False)
-        """
+        """Return a text that changes when the rows' file changes and reveals nothing of its content."""
         size = self.rows.stat().st_size if self.rows is not None and self.rows.exists() else 0
         version = json.dumps([self.name, _changed(self.rows or self.file), size])
         return hashlib.sha256(version.encode()).hexdigest()[:_MARK_LENGTH]
 
-    def member(self) -> Member:
+    def member(self) -> Respondent:
         """Return the client, with its rows read.
 
         Raises:
             InputError: The rows cannot be read, or the factory does not return this client.
             RefusedError: The audit log cannot be written.
         """
-        member: Any
-        if self.rows is not None:
-            member = Client(self.name, read_rows(self.rows), self.policy, privacy=self.privacy, log_file=self.log)
-            if self.target is not None and self.target not in member.rows.columns:
-                columns = list_columns([*map(str, member.rows.columns)], self.target)
-                raise InputError(f"{self.file}: there is no column {shown(self.target)} in {self.rows}; {columns}")
-            return member  # type: ignore[no-any-return]
-        member = self._call_factory()
-        if (member.policy, member.privacy, member.log_file) != (self.policy, self.privacy, self.log):
-            member = replace(member, policy=self.policy, privacy=self.privacy, log_file=self.log)
-        return member  # type: ignore[no-any-return]
+        if self.rows is None:
+            made = self._call_factory()
+            if (made.policy, made.privacy, made.log_file) != (self.policy, self.privacy, self.log):
+                made = replace(made, policy=self.policy, privacy=self.privacy, log_file=self.log)
+            member: Respondent = made
+            return member
+        client = Client(self.name, read_rows(self.rows), self.policy, privacy=self.privacy, log_file=self.log)
+        if self.target is not None and self.target not in client.rows.columns:
+            columns = list_columns([*map(str, client.rows.columns)], self.target)
+            raise InputError(f"{self.file}: there is no column {shown(self.target)} in {self.rows}; {columns}")
+        return client
 
     def _call_factory(self) -> Any:
         """Return the client that the factory returns, after checking that it is this one."""
@@ -169,7 +154,7 @@ class Site:
         if not callable(found):
             raise InputError(f"{self.file}: there is no function {function!r} in {module!r}; check the factory")
         member = found(self)
-        if type(member).__name__ not in ("Client", "DatasetClient") or not hasattr(member, "log_file"):
+        if not isinstance(member, Respondent):
             raise InputError(
                 f"{self.file}: the factory {self.factory!r} returns {shown(member)}; it must return a Client or "
                 "a DatasetClient"
@@ -185,23 +170,6 @@ class Site:
 def _changed(file: Path) -> int:
     """Return when a file was last changed."""
     return file.stat().st_mtime_ns if file.exists() else 0
-
-
-def _read_site(file: Path, settings: Mapping[str, Any]) -> Site:
-    """Return the site that a file's settings describe."""
-    declared, here = settings_of(Site), file.parent
-    check_known(settings, (*declared, "target", "policy", "privacy"))
-    if "name" not in settings:
-        raise InputError(f"there is no name; say which client this is: {mention('name', ...)}")
-    values = {key: declared[key].check(settings[key]) for key in declared if key in settings}
-    privacy = _read_table(settings, "privacy", Privacy) if "privacy" in settings else None
-    target = settings_of(Policy)["target"].check(settings.get("target"))
-    policy = _read_table(settings, "policy", Policy, target=target)
-    if policy.only_private and (privacy is None or not privacy.noise):
-        raise InputError("[policy] only_private is true and there is no noise; give its size: noise in [privacy]")
-    defaults = {"log": Site.log, "received": Site.received}
-    paths = {key: here / value for key, value in (defaults | values).items() if isinstance(value, Path)}
-    return Site(file, **(values | paths), policy=policy, privacy=privacy)
 
 
 def _read_table(settings: Mapping[str, Any], key: str, cls: Any, **more: Any) -> Any:

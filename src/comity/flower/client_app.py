@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from comity.client.sites import Member, Site
+from comity.client.gate import Respondent
+from comity.client.sites import Site
 from comity.core.files import read_text, write_text
 from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, public_message
 from comity.flower.secure import answer_securely
@@ -34,7 +35,7 @@ from comity.flower.transport.messages import (
 from comity.questions import AskPrivacy, Packed, digest_of, unpack
 
 app = ClientApp()
-_members: dict[tuple[str, int, int], Member] = {}
+_members: dict[tuple[str, int, int], Respondent] = {}
 
 
 def _action(kind: str) -> str:
@@ -143,7 +144,7 @@ class Remembering:
         return answer
 
 
-def _member(site: Site) -> Member:
+def _member(site: Site) -> Respondent:
     """Return the client of a site, made once per process: a simulated client answers many messages in one process."""
     stamp = site.stamp()
     if stamp not in _members:

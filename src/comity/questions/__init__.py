@@ -1,85 +1,45 @@
 """The closed list of what may be asked of a client, the records of questions and answers, and their wire format."""
 
-from comity.questions.networks import (
-    EvaluateModels,
-    Gradients,
-    GradientsAnswer,
-    HeldLosses,
-    HeldLossesAnswer,
-    HypernetworkSpec,
-    LocalSteps,
-    LocalStepsAnswer,
-    Recipe,
-    SearchFront,
-    SearchFrontAnswer,
-    TrainAlone,
-    TrainAloneAnswer,
-    TrainingRule,
-    TrainLocally,
-    TrainLocallyAnswer,
-)
-from comity.questions.privacy import AskPrivacy, NoisyAnswers, PrivacyAnswer, PrivacyStatement
-from comity.questions.registry import QUESTIONS, RECORDS, kind_of
-from comity.questions.tables import (
-    Describe,
-    Description,
-    Evaluate,
-    EvaluateLinear,
-    Evaluation,
-    Expand,
-    Expansion,
-    FitAlone,
-    FitAloneAnswer,
-    Moments,
-    MomentsAnswer,
-    Slopes,
-    SlopesAnswer,
-    Split,
-)
-from comity.questions.wire import Packed, digest_of, from_plain, pack, to_plain, unpack
-
-__all__ = [
-    "QUESTIONS",
-    "RECORDS",
-    "AskPrivacy",
-    "Describe",
-    "Description",
-    "Evaluate",
-    "EvaluateLinear",
-    "EvaluateModels",
-    "Evaluation",
-    "Expand",
-    "Expansion",
-    "FitAlone",
-    "FitAloneAnswer",
-    "Gradients",
-    "GradientsAnswer",
-    "HeldLosses",
-    "HeldLossesAnswer",
-    "HypernetworkSpec",
-    "LocalSteps",
-    "LocalStepsAnswer",
-    "Moments",
-    "MomentsAnswer",
-    "NoisyAnswers",
-    "Packed",
-    "PrivacyAnswer",
-    "PrivacyStatement",
-    "Recipe",
-    "SearchFront",
-    "SearchFrontAnswer",
-    "Slopes",
-    "SlopesAnswer",
-    "Split",
-    "TrainAlone",
-    "TrainAloneAnswer",
-    "TrainLocally",
-    "TrainLocallyAnswer",
-    "TrainingRule",
-    "digest_of",
-    "from_plain",
-    "kind_of",
-    "pack",
-    "to_plain",
-    "unpack",
-]
+from comity.questions.networks import EvaluateModels as EvaluateModels
+from comity.questions.networks import Gradients as Gradients
+from comity.questions.networks import GradientsAnswer as GradientsAnswer
+from comity.questions.networks import HeldLosses as HeldLosses
+from comity.questions.networks import HeldLossesAnswer as HeldLossesAnswer
+from comity.questions.networks import HypernetworkSpec as HypernetworkSpec
+from comity.questions.networks import LocalSteps as LocalSteps
+from comity.questions.networks import LocalStepsAnswer as LocalStepsAnswer
+from comity.questions.networks import Recipe as Recipe
+from comity.questions.networks import SearchFront as SearchFront
+from comity.questions.networks import SearchFrontAnswer as SearchFrontAnswer
+from comity.questions.networks import TrainAlone as TrainAlone
+from comity.questions.networks import TrainAloneAnswer as TrainAloneAnswer
+from comity.questions.networks import TrainingRule as TrainingRule
+from comity.questions.networks import TrainLocally as TrainLocally
+from comity.questions.networks import TrainLocallyAnswer as TrainLocallyAnswer
+from comity.questions.privacy import AskPrivacy as AskPrivacy
+from comity.questions.privacy import NoisyAnswers as NoisyAnswers
+from comity.questions.privacy import PrivacyAnswer as PrivacyAnswer
+from comity.questions.privacy import PrivacyStatement as PrivacyStatement
+from comity.questions.registry import QUESTIONS as QUESTIONS
+from comity.questions.registry import RECORDS as RECORDS
+from comity.questions.registry import kind_of as kind_of
+from comity.questions.tables import Describe as Describe
+from comity.questions.tables import Description as Description
+from comity.questions.tables import Evaluate as Evaluate
+from comity.questions.tables import EvaluateLinear as EvaluateLinear
+from comity.questions.tables import Evaluation as Evaluation
+from comity.questions.tables import Expand as Expand
+from comity.questions.tables import Expansion as Expansion
+from comity.questions.tables import FitAlone as FitAlone
+from comity.questions.tables import FitAloneAnswer as FitAloneAnswer
+from comity.questions.tables import Moments as Moments
+from comity.questions.tables import MomentsAnswer as MomentsAnswer
+from comity.questions.tables import Slopes as Slopes
+from comity.questions.tables import SlopesAnswer as SlopesAnswer
+from comity.questions.tables import Split as Split
+from comity.questions.wire import Packed as Packed
+from comity.questions.wire import digest_of as digest_of
+from comity.questions.wire import from_plain as from_plain
+from comity.questions.wire import pack as pack
+from comity.questions.wire import to_plain as to_plain
+from comity.questions.wire import unpack as unpack

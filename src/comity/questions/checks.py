@@ -27,27 +27,27 @@ def check_answer(client: str, question: object, answer: object) -> None:
     """Raise an `AnswerError` if a client's answer does not fit the question."""
     kind = kind_of(question)
     assert kind is not None, "only questions are asked"
-    record = QUESTIONS[kind][1]
+    record: Any = QUESTIONS[kind][1]
+    arrays = array_letters(record)
     if type(answer) is not record:
         raise AnswerError(client, f"it answers {kind!r} with {type(answer).__name__}, not with {record.__name__}")
+    its_answer = f"its answer to {kind!r} has"
     if isinstance(answer, Description) and answer.rows < 0:
-        raise AnswerError(client, f"its answer to {kind!r} has {answer.rows} rows; it must be 0 or more")
+        raise AnswerError(client, f"{its_answer} {answer.rows} rows; it must be 0 or more")
     if isinstance(answer, PrivacyAnswer) and not 0 <= answer.statement.epsilon < math.inf:
-        raise AnswerError(
-            client, f"its answer to {kind!r} has an epsilon of {answer.statement.epsilon}; it must be 0 or more"
-        )
+        raise AnswerError(client, f"{its_answer} an epsilon of {answer.statement.epsilon}; it must be 0 or more")
     sizes = _dimensions(question)
-    for field, letters in array_letters(record).items():
+    for field, letters in arrays.items():
         array: Tensors = getattr(answer, field)
         expected = [int(letter) if letter.isdigit() else sizes.get(letter, letter) for letter in letters]
         if len(expected) != array.ndim or any(
-            isinstance(size, int) and size != given for size, given in zip(expected, array.shape, strict=True)
+            isinstance(size, int) and size != found for size, found in zip(expected, array.shape, strict=True)
         ):
-            given, wanted = (" × ".join(map(str, shape)) for shape in (array.shape, expected))
-            raise AnswerError(client, f"its answer to {kind!r} has {field!r} of the shape {given}, not {wanted}")
+            found, fitting = (" × ".join(map(str, shape)) for shape in (array.shape, expected))
+            raise AnswerError(client, f"{its_answer} {field!r} of the shape {found}, not {fitting}")
         sizes |= dict(zip(letters, array.shape, strict=True))
         if not isinstance(answer, _MAY_NOT_BE_FINITE) and not np.isfinite(array).all():
-            raise AnswerError(client, f"its answer to {kind!r} has a value in {field!r} that is not a number")
+            raise AnswerError(client, f"{its_answer} a value in {field!r} that is not a number")
 
 
 def _dimensions(question: Any) -> dict[str, int]:
@@ -58,7 +58,8 @@ def _dimensions(question: Any) -> dict[str, int]:
         sizes |= {"V": split.views, "K": split.folds * split.repeats}
     if isinstance(question, Moments | FitAlone):
         sizes["d"] = question.schema.parameters
-    for field, letters in array_letters(type(question)).items():
+    record: Any = type(question)
+    for field, letters in array_letters(record).items():
         shape = getattr(question, field).shape
         if letters.startswith("*"):
             letters = letters[1:]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from comity.core.arrays import Floats, Tensors
+from comity.core.settings import check_settings, whole
 from comity.errors import InputError
 from comity.questions.schema import Schema
 from comity.questions.search import SearchSettings
@@ -32,24 +33,20 @@ class Recipe:
     """
 
     schema: Schema | None = None
-    width: int = 64
-    depth: int = 2
+    width: Annotated[int, whole(1)] = 64
+    depth: Annotated[int, whole(0)] = 2
     loss: str = ""
     personal: str | None = None
-    parts: int = 6
+    parts: Annotated[int, whole(2)] = 6
     judged: bool = True
     held: bool = True
-    folds: int = 1
-    batch: int = 0
+    folds: Annotated[int, whole(1)] = 1
+    batch: Annotated[int, whole(0)] = 0
     double: bool = False
-    seed: int = 0
+    seed: Annotated[int, whole(0)] = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("width", 1), ("depth", 0), ("parts", 2), ("folds", 1), ("batch", 0), ("seed", 0)):
-            value: object = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
-
+        check_settings(self)
         if not self.held and self.folds != 1:
             raise InputError(f"with {self.folds} folds, rows are held out in turn; they cannot all train")
 
@@ -74,10 +71,8 @@ class HypernetworkSpec:
     rank: int = 16
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Parametrisation):
-            raise InputError(
-                f"there is no hypernetwork {self.kind!r}; there are {', '.join(get_args(Parametrisation))}"
-            )
+        if self.kind not in PARAMETRISATIONS:
+            raise InputError(f"there is no hypernetwork {self.kind!r}; there are {', '.join(PARAMETRISATIONS)}")
         for name in ("width", "depth", "rank"):
             if getattr(self, name) < 1:
                 raise InputError(f"the {name} of a hypernetwork is {getattr(self, name)}; it must be 1 or more")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -132,58 +132,50 @@ def agree(
 ) -> Agreement:
     """Return a schema that fits every client's summary of its columns.
 
-    Args:
-        summaries: The column summaries of each client.
-        target: The name of the column to predict.
-        task: ``regression`` or ``classes``; by default, what the values of the target suggest.
-        exclude: Names of columns to leave out.
-        keep: Names of columns to use even if they look like identifiers.
-
-    Returns:
-        The schema, the columns it leaves out, and warnings.
-
-    Raises:
-        InputError: If the columns of the clients do not fit together, or the target cannot be learned.
+    The columns in `exclude` are left out, and those in `keep` are used even if they look like identifiers. By default,
+    the values of the target determine the task. Columns that do not fit together are an `InputError`, and so is a
+    target that cannot be learned.
     """
-    clients = list(summaries)
     names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
     known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
     for name in (target, *exclude, *keep):
         if name not in names:
             raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
-    _check_everywhere(known, [name for name in names if name != target and name not in exclude])
-    _check_not_empty(known, {target, *exclude})
+    candidates = [name for name in names if name != target and name not in exclude]
+    _check_everywhere(known, candidates)
+    _check_not_empty(known, candidates)
     warnings: list[str] = []
-    columns: list[NumberColumn | CategoryColumn] = []
-    for name in names:
-        if name == target or name in exclude:
-            continue
-        column = _agree_on(name, {client: known[client][name] for client in clients}, warnings, name in keep)
+    columns: dict[str, NumberColumn | CategoryColumn] = {}
+    for name in candidates:
+        column = _agree_on(name, {client: known[client][name] for client in known}, warnings, name in keep)
         if column is not None:
-            columns.append(column)
+            columns[name] = column
     if not columns:
         raise InputError("no column is left to learn from; check the columns and what was excluded")
-    target_summaries = {client: known[client][target] for client in clients if target in known[client]}
-    if len(target_summaries) < len(clients):
-        absent = next(client for client in clients if client not in target_summaries)
-        raise InputError(f"client {absent!r} has no column {target!r}, which is to be predicted")
-    used = {column.name for column in columns} | {target, *exclude}
-    left_out = tuple(name for name in names if name not in used)
-    schema = Schema(tuple(columns), _agree_on_target(target, target_summaries, task, warnings))
-    return Agreement(schema, left_out, tuple(warnings))
+    for client in known:
+        if target not in known[client]:
+            raise InputError(f"client {client!r} has no column {target!r}, which is to be predicted")
+    agreed = _agree_on_target(target, {client: known[client][target] for client in known}, task, warnings)
+    left_out = tuple(name for name in candidates if name not in columns)
+    return Agreement(Schema(tuple(columns.values()), agreed), left_out, tuple(warnings))
 
 
-def list_columns(names: Collection[str], wanted: str = "") -> str:
-    """Return the names of the columns for a message, with a suggestion for the name that was given.
+def list_columns(names: Collection[str], unknown: str = "") -> str:
+    """Return the names of the columns for a message, with the name that an unknown one may stand for.
 
     >>> list_columns(["age", "died"], "Dead")
     "the columns are 'age', 'died' (did you mean 'died'?)"
     """
     folded = {name.strip().casefold(): name for name in names}
-    close = difflib.get_close_matches(str(wanted).strip().casefold(), folded, n=1)
+    close = difflib.get_close_matches(str(unknown).strip().casefold(), folded, n=1)
     hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
-    more = f" and {len(names) - _MAX_NAMES_SHOWN:,} more" if len(names) > _MAX_NAMES_SHOWN else ""
-    return f"the columns are {', '.join(map(shown, list(names)[:_MAX_NAMES_SHOWN]))}{more}{hint}"
+    return f"the columns are {_listed([shown(name) for name in names], _MAX_NAMES_SHOWN)}{hint}"
+
+
+def _listed(items: Sequence[str], most: int) -> str:
+    """Return a list for a message, only the first items if there are many."""
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return f"{', '.join(items[:most])}{more}"
 
 
 def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
@@ -198,19 +190,17 @@ def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: l
             f"with {mention('exclude', [name])}"
         )
     if lacking:
-        listed = ", ".join(f"{name!r} at client {absent[name][0]!r}" for name in lacking[:_MAX_NAMES_SHOWN])
-        more = f" and {len(lacking) - _MAX_NAMES_SHOWN:,} more" if len(lacking) > _MAX_NAMES_SHOWN else ""
+        listed = _listed([f"{name!r} at client {absent[name][0]!r}" for name in lacking], _MAX_NAMES_SHOWN)
         raise InputError(
-            f"columns that other clients have are missing: {listed}{more}; add them, or leave them out with "
+            f"columns that other clients have are missing: {listed}; add them, or leave them out with "
             f"{mention('exclude', lacking[:_MAX_NAMES_SHOWN])}"
         )
 
 
-def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], apart: Collection[str]) -> None:
-    """Check that every client has a value in at least one column that is not in `apart`."""
+def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
+    """Check that every client has a value in at least one of these columns."""
     for client, columns in known.items():
-        features = [column for name, column in columns.items() if name not in apart]
-        if features and all(column.kind == "empty" for column in features):
+        if names and all(columns[name].kind == "empty" for name in names):
             raise InputError(
                 f"client {client!r} has no value in any column but the target: all are missing; "
                 "fill them in, or leave the client out"
@@ -226,8 +216,7 @@ def _agree_on(
         warnings.append(f"column {name!r} is empty everywhere and is left out")
         return None
     for client, column in filled.items():
-        if column.commas:
-            raise InputError(_with_commas("column", name, client))
+        _check_decimal_points(f"column {name!r}", client, column)
     if not keep and _identifies(filled.values()):
         warnings.append(
             f"column {name!r} has a different value in every row, like an identifier, and is left out; "
@@ -235,40 +224,28 @@ def _agree_on(
         )
         return None
     for client, column in filled.items():
-        if column.infinite:
-            raise InputError(
-                f"column {name!r} of client {client!r} has an infinite value; mend it, or leave the column out"
-            )
-        if not math.isfinite(column.squares):
-            raise InputError(
-                f"column {name!r} of client {client!r} has a value too large to compute with; mend it, or leave the "
-                "column out"
-            )
+        where = f"column {name!r} of client {client!r} has"
+        if unusable := _unusable_value(column):
+            raise InputError(f"{where} {unusable}; mend it, or leave the column out")
         if column.kind == "mixed" and column.levels is None:
-            raise InputError(
-                f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
-            )
+            raise InputError(f"{where} numbers and text; mend the text, or leave the column out")
     if mixed := [client for client, column in filled.items() if column.kind == "mixed"]:
         warnings.append(f"column {name!r} has numbers and text at {_clients(mixed)}; it is taken for text")
     if empty := [client for client in columns if client not in filled]:
         warnings.append(f"column {name!r} is empty at {_clients(empty)}; all its values are taken for missing there")
-    kinds = {"text" if column.kind == "mixed" else column.kind for column in filled.values()}
-    if len(kinds) > 1:
-        number = next(client for client, column in filled.items() if column.kind == "number")
-        text = next(client for client, column in filled.items() if column.kind != "number")
+    with_text = [client for client, column in filled.items() if column.kind != "number"]
+    if with_text and len(with_text) < len(filled):
+        number = next(client for client in filled if client not in with_text)
         raise InputError(
-            f"column {name!r} has numbers at client {number!r} and text at {text!r}; mend it, or leave the column out"
+            f"column {name!r} has numbers at client {number!r} and text at {with_text[0]!r}; mend it, or leave the "
+            "column out"
         )
     missing = any(column.missing for column in columns.values())
-    kind = kinds.pop()
-    if kind == "text":
+    if with_text:
         if any(column.levels is None for column in filled.values()):
             warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
             return None
-        levels = Counter[str]()
-        for column in filled.values():
-            levels.update(column.levels)
-        return CategoryColumn(name, tuple(sorted(levels)), missing)
+        return CategoryColumn(name, tuple(sorted(_count_levels(filled.values()))), missing)
     mean, scale = _pool(filled.values())
     if scale == 0 and not missing:
         warnings.append(f"column {name!r} has the same value everywhere and is left out")
@@ -276,11 +253,27 @@ def _agree_on(
     return NumberColumn(name, mean, scale or 1.0, missing)
 
 
-def _with_commas(what: str, name: str, client: str) -> str:
-    return (
-        f"{what} {name!r} has numbers with a comma at client {client!r}; write decimals with a point, as in 1.5, and "
-        "thousands without a sign, as in 21574"
-    )
+def _check_decimal_points(what: str, client: str, column: ColumnSummary) -> None:
+    if column.commas:
+        raise InputError(
+            f"{what} has numbers with a comma at client {client!r}; write decimals with a point, as in 1.5, and "
+            "thousands without a sign, as in 21574"
+        )
+
+
+def _unusable_value(column: ColumnSummary) -> str:
+    """Return which value of a column cannot be computed with, or an empty text."""
+    if column.infinite:
+        return "an infinite value"
+    return "" if math.isfinite(column.squares) else "a value too large to compute with"
+
+
+def _count_levels(columns: Iterable[ColumnSummary]) -> Counter[str]:
+    """Return the number of rows of each level over all clients."""
+    levels = Counter[str]()
+    for column in columns:
+        levels.update(column.levels)
+    return levels
 
 
 def _identifies(columns: Collection[ColumnSummary]) -> bool:
@@ -300,18 +293,13 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
                 f"the target {name!r} is missing in {count(column.missing, 'row')} of client {client!r}; "
                 "fill it in there, or take what lacks it out"
             )
-        if column.commas:
-            raise InputError(_with_commas("the target", name, client))
-        if column.infinite:
-            raise InputError(f"the target {name!r} has an infinite value at client {client!r}; mend it")
-        if not math.isfinite(column.squares):
-            raise InputError(f"the target {name!r} has a value too large to compute with at client {client!r}; mend it")
+        _check_decimal_points(f"the target {name!r}", client, column)
+        if unusable := _unusable_value(column):
+            raise InputError(f"the target {name!r} has {unusable} at client {client!r}; mend it")
         if column.kind == "mixed":
             raise InputError(f"the target {name!r} has numbers and text at client {client!r}; mend what is no number")
-    levels = Counter[str]()
     listed = all(column.levels is not None for column in columns.values())
-    for column in columns.values():
-        levels.update(column.levels or {})
+    levels = _count_levels(columns.values())
     numbers = all(column.kind == "number" for column in columns.values())
     if task is None:
         task = "regression" if numbers and not (listed and len(levels) <= 2) else "classes"
@@ -351,9 +339,7 @@ def _metrics(task: Task) -> str:
 
 def _clients(names: list[str]) -> str:
     """Return the names of clients for a message, the first few if there are many."""
-    hidden = len(names) - _MAX_CLIENTS_SHOWN
-    more = f" and {hidden:,} more" if hidden > 0 else ""
-    return f"client{'s' * (len(names) > 1)} {', '.join(map(shown, names[:_MAX_CLIENTS_SHOWN]))}{more}"
+    return f"client{'s' * (len(names) > 1)} {_listed([shown(name) for name in names], _MAX_CLIENTS_SHOWN)}"
 
 
 def _natural(level: str) -> tuple[int, float, str]:

@@ -105,13 +105,9 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(MomentsAnswer):
     """Moments as in `MomentsAnswer`: of each fold at the client's own point, of all rows at every client's point."""
 
-    gram: Annotated[Floats, "VKdd"]
-    cross: Annotated[Floats, "VKd"]
-    square: Annotated[Floats, "VK"]
-    rows: Annotated[Floats, "VK"]
     whole_gram: Annotated[Floats, "VNdd"]
     whole_cross: Annotated[Floats, "VNd"]
 

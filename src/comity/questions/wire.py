@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from enum import EnumType
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ _ARRAYS: dict[Any, tuple[np.dtype[Any], ...]] = {
     Floats: (np.dtype(np.float64),),
     Tensors: (np.dtype(np.float32), np.dtype(np.float64)),
 }
+_PLAIN_TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _TAG = "kind"  # says in JSON which record of a union it is
 
 
@@ -65,18 +66,15 @@ def pack(record: object) -> Packed:
     kind = type(record).__name__
     if RECORDS.get(kind) is not type(record):
         raise InputError(f"{shown(record)} is neither a question nor an answer; there are {', '.join(RECORDS)}")
-    form = _form_of(type(record))
-    try:
-        plain = _each(form.plain, lambda name, field: field.write(getattr(record, name)))
-        arrays = _each(form.arrays, lambda name, types: _checked(getattr(record, name), types))
-    except _MismatchError as error:
-        raise error.of(kind) from None
-    return Packed(kind, json.dumps(plain, sort_keys=True), arrays)
+    plain = to_plain(record)
+    arrays = {name: value for name, value in plain.items() if isinstance(value, np.ndarray)}
+    others = {name: value for name, value in plain.items() if name not in arrays}
+    return Packed(kind, json.dumps(others, sort_keys=True), arrays)
 
 
 def unpack(packed: Packed) -> Any:
     """Return the question or the answer that was packed; whatever does not fit its record is an `InputError`."""
-    record = RECORDS.get(packed.kind)
+    record: Any = RECORDS.get(packed.kind)
     if record is None:
         raise InputError(f"{packed.kind!r} is neither a question nor an answer; there are {', '.join(RECORDS)}")
     try:
@@ -85,40 +83,30 @@ def unpack(packed: Packed) -> Any:
         raise InputError(f"the plain values of a {packed.kind} are not JSON") from None
     if not isinstance(plain, dict):
         raise InputError(f"the plain values of a {packed.kind} are {type(plain).__name__}, not an object")
-    form = _form_of(record)
-    if plain.keys() != form.plain.keys() or packed.arrays.keys() != form.arrays.keys():
+    hints = _hints(record)
+    arrays = {name for name, hint in hints.items() if hint in _ARRAYS}
+    if plain.keys() != hints.keys() - arrays or packed.arrays.keys() != arrays:
         raise InputError(
-            f"a {packed.kind} has the fields {sorted(form.plain)} and the arrays {sorted(form.arrays)}, not "
+            f"a {packed.kind} has the fields {sorted(hints.keys() - arrays)} and the arrays {sorted(arrays)}, not "
             f"{sorted(plain)} and {sorted(packed.arrays)}"
         )
-    try:
-        values = _each(form.plain, lambda name, field: field.read(plain[name]))
-        arrays = _each(form.arrays, lambda name, types: _checked(packed.arrays[name], types))
-    except _MismatchError as error:
-        raise error.of(packed.kind) from None
-    return record(**values, **arrays)
+    return from_plain(record, {**plain, **packed.arrays})
 
 
 def to_plain(record: object) -> dict[str, Any]:
-    """Return a record without arrays as plain values, for a JSON file.
+    """Return a record as plain values, for a JSON file; arrays stay as they are.
 
     >>> from comity.questions import Split
     >>> to_plain(Split(folds=3))
     {'folds': 3, 'repeats': 2, 'judges': 10, 'resamples': 0, 'seed': 0}
     """
-    try:
-        plain: dict[str, Any] = _field(type(record)).write(record)
-    except _MismatchError as error:
-        raise error.of(type(record).__name__) from None
+    plain: dict[str, Any] = _convert_record(record, type(record), reading=False)
     return plain
 
 
 def from_plain(record: type[T], plain: Mapping[str, Any]) -> T:
     """Return the record that `to_plain` turned into plain values; whatever does not fit it is an `InputError`."""
-    try:
-        value: T = _field(record).read(dict(plain))
-    except _MismatchError as error:
-        raise error.of(record.__name__) from None
+    value: T = _convert_record(dict(plain), record, reading=True)
     return value
 
 
@@ -127,9 +115,18 @@ def digest_of(record: object) -> str:
     return hashlib.sha256(json.dumps(to_plain(record), sort_keys=True).encode()).hexdigest()
 
 
-def array_letters(record: type[Any]) -> dict[str, str]:
+@cache
+def array_letters(record: Any) -> dict[str, str]:
     """Return the letters that name the dimensions of a record's arrays, for those that are annotated with them."""
-    return _form_of(record).letters
+    hints = get_type_hints(record, include_extras=True)
+    return {name: get_args(hints[name])[1] for name in _hints(record) if get_origin(hints[name]) is Annotated}
+
+
+@cache
+def _hints(record: Any) -> dict[str, Any]:
+    """Return the type hints of a record's fields, without annotations."""
+    hints = get_type_hints(record)
+    return {field.name: hints[field.name] for field in fields(record)}
 
 
 class _MismatchError(Exception):
@@ -137,191 +134,99 @@ class _MismatchError(Exception):
 
     def __init__(self, expected: str, value: object) -> None:
         super().__init__(expected)
-        self.expected, self.value, self.path = expected, value, ""
-
-    def within(self, step: object) -> _MismatchError:
-        """Return the error with one more step at the front of its path."""
-        self.path = f"{step}.{self.path}" if self.path else str(step)
-        return self
-
-    def of(self, kind: str) -> InputError:
-        """Return the error about a whole record of this kind."""
-        given = f"an array of {self.value.dtype}" if isinstance(self.value, np.ndarray) else shown(self.value)
-        where = f"{self.path!r} of a {kind}" if self.path else f"a {kind}"
-        return InputError(f"{where} should be {self.expected}, not {given}")
+        self.expected, self.value = expected, value
+        self.path: list[str] = []
 
 
-class _Field(NamedTuple):
-    """How values of a type are turned into plain ones, and plain ones back into values; both check them."""
-
-    write: Callable[[Any], Any]
-    read: Callable[[Any], Any]
-
-
-class _Form(NamedTuple):
-    """The fields of a question or an answer: plain ones, arrays with their types of numbers, letters of dimensions."""
-
-    plain: dict[str, _Field]
-    arrays: dict[str, tuple[np.dtype[Any], ...]]
-    letters: dict[str, str]
-
-
-def _make_form(record: type[Any]) -> _Form:
-    """Return the fields of a question or an answer, by their type hints."""
-    form = _Form({}, {}, {})
-    for name, hint in _hints(record).items():
-        if get_origin(hint) is Annotated:
-            hint, form.letters[name] = get_args(hint)
-        if hint in _ARRAYS:
-            form.arrays[name] = _ARRAYS[hint]
-        else:
-            form.plain[name] = _field(hint)
-    return form
-
-
-def _hints(record: type[Any]) -> dict[str, Any]:
-    """Return the type hints of a record's fields, by name."""
-    hints = get_type_hints(record, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(record)}
-
-
-def _each(entries: Mapping[Any, T], convert: Callable[[Any, T], Any]) -> dict[Any, Any]:
-    """Return every entry converted, by its key; an error has the key in its path."""
-    key = None
+def _convert_record(value: Any, record: Any, *, reading: bool) -> Any:
+    """Convert a whole record; an error says where in it a value does not fit."""
     try:
-        return {(key := name): convert(name, entry) for name, entry in entries.items()}
+        return _convert(value, record, reading)
     except _MismatchError as error:
-        raise error.within(key) from None
+        given = f"an array of {error.value.dtype}" if isinstance(error.value, np.ndarray) else shown(error.value)
+        where = f"{'.'.join(error.path)!r} of a {record.__name__}" if error.path else f"a {record.__name__}"
+        raise InputError(f"{where} should be {error.expected}, not {given}") from None
 
 
-def _checked(value: object, types: tuple[np.dtype[Any], ...]) -> NDArray[Any]:
-    """Return an array of one of some types of numbers; anything else is an error."""
-    if not isinstance(value, np.ndarray) or value.dtype not in types:
-        raise _MismatchError(f"an array of {' or '.join(map(str, types))}", value)
-    return value
-
-
-_EXPECTED = {str: "text", int: "a whole number", bool: "true or false", NoneType: "null"}
-
-
-def _make_field(hint: Any) -> _Field:
-    """Return how values of a type hint are written and read."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if isinstance(hint, type) and is_dataclass(hint):
-        return _record(hint)
-    if origin is Literal:
-        return _scalar(lambda value: isinstance(value, str) and value in arguments, f"one of {', '.join(arguments)}")
-    if origin is tuple:
-        return _sequence(_field(arguments[0]))
-    if origin is dict:
-        return _mapping(_field(arguments[1]))
+def _convert(value: Any, hint: Any, reading: bool) -> Any:
+    """Check a value by its type hint; return it as plain values or, when `reading`, plain values as what they were."""
+    if type(value) is hint and hint in _PLAIN_TYPES:  # the usual case, checked fast
+        return value
+    if is_dataclass(hint):
+        return _convert_fields(value, hint, reading)
+    origin, options = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _union(arguments)
-    if hint is float:
-        return _Field(_number, _number)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        plain = _scalar(lambda value: value in {each.value for each in hint}, f"one of {', '.join(hint)}")
-        return _Field(lambda value: hint(plain.write(value)).value, lambda value: hint(plain.read(value)))
-    return _scalar(lambda value: type(value) is hint, _EXPECTED[hint])
-
-
-_form_of: Callable[[Any], _Form] = cache(_make_form)
-_field: Callable[[Any], _Field] = cache(_make_field)
-
-
-def _scalar(fits: Callable[[Any], bool], expected: str) -> _Field:
-    """Return the field of values that are plain themselves."""
-
-    def check(value: Any) -> Any:
-        if not fits(value):
-            raise _MismatchError(expected, value)
+        return _convert_union(value, options, reading)
+    if origin is tuple and type(value) is (list if reading else tuple):
+        entries = ((place, each, options[0]) for place, each in enumerate(value))
+        return (tuple if reading else list)(_convert_each(entries, reading).values())
+    if origin is dict and type(value) is dict and all(type(key) is str for key in value):
+        return _convert_each(((key, each, options[1]) for key, each in value.items()), reading)
+    if origin is Literal and isinstance(value, str) and value in options:
         return value
-
-    return _Field(check, check)
-
-
-def _number(value: Any) -> float:
-    if type(value) is float:
+    if origin is np.ndarray and isinstance(value, np.ndarray) and value.dtype in _ARRAYS[hint]:
         return value
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _MismatchError("a number", value)
-    return float(value)
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, EnumType) and value in hint.__members__.values():
+        return hint(value) if reading else hint(value).value
+    raise _MismatchError(_expected(hint), value)
 
 
-def _sequence(entry: _Field) -> _Field:
-    """Return the field of tuples, which are lists in JSON."""
+def _expected(hint: Any) -> str:
+    """Return what a value of a type hint should be, for a message."""
+    if hint in _PLAIN_TYPES:
+        return _PLAIN_TYPES[hint]
+    if hint in _ARRAYS:
+        return f"an array of {' or '.join(map(str, _ARRAYS[hint]))}"
+    origin = get_origin(hint)
+    if origin in (tuple, dict):
+        return "a list" if origin is tuple else "an object"
+    return f"one of {', '.join(get_args(hint) if origin is Literal else hint)}"
 
-    def convert(values: Any, kind: type[Any], one: Callable[[Any], Any]) -> list[Any]:
-        if type(values) is not kind:
-            raise _MismatchError("a list", values)
-        converted: list[Any] = []
+
+def _convert_each(entries: Iterable[tuple[Any, Any, Any]], reading: bool) -> dict[Any, Any]:
+    """Convert entries of a key, a value and its type hint; an error has the key in its path."""
+    converted = {}
+    for key, value, hint in entries:
         try:
-            converted.extend(map(one, values))
+            converted[key] = _convert(value, hint, reading)
         except _MismatchError as error:
-            raise error.within(len(converted)) from None
-        return converted
-
-    return _Field(
-        lambda values: convert(values, tuple, entry.write), lambda values: tuple(convert(values, list, entry.read))
-    )
+            error.path.insert(0, str(key))
+            raise
+    return converted
 
 
-def _mapping(entry: _Field) -> _Field:
-    """Return the field of mappings from text."""
-
-    def convert(values: Any, one: Callable[[Any], Any]) -> dict[str, Any]:
-        if type(values) is not dict or not all(type(key) is str for key in values):
-            raise _MismatchError("an object", values)
-        return _each(values, lambda key, value: one(value))
-
-    return _Field(lambda values: convert(values, entry.write), lambda values: convert(values, entry.read))
-
-
-def _record(kind: type[Any]) -> _Field:
-    """Return the field of records of a kind; a subclass without fields of its own is written as that kind."""
-    inner = {name: _field(hint) for name, hint in _hints(kind).items()}
-
-    def write(value: Any) -> dict[str, Any]:
-        if not isinstance(value, kind):
-            raise _MismatchError(f"a {kind.__name__}", value)
-        return _each(inner, lambda name, field: field.write(getattr(value, name)))
-
-    def read(plain: Any) -> Any:
-        if type(plain) is not dict or plain.keys() != inner.keys():
-            raise _MismatchError(f"an object with the fields {', '.join(inner)}", plain)
-        return kind(**_each(inner, lambda name, field: field.read(plain[name])))
-
-    return _Field(write, read)
+def _convert_fields(value: Any, record: Any, reading: bool) -> Any:
+    """Convert a record field by field; a subclass without fields of its own is written as `record`."""
+    hints = _hints(record)
+    if not reading:
+        if not isinstance(value, record):
+            raise _MismatchError(f"a {record.__name__}", value)
+        return _convert_each(((name, getattr(value, name), hint) for name, hint in hints.items()), reading)
+    if type(value) is not dict or value.keys() != hints.keys():
+        raise _MismatchError(f"an object with the fields {', '.join(hints)}", value)
+    return record(**_convert_each(((name, value[name], hint) for name, hint in hints.items()), reading))
 
 
-def _union(options: tuple[Any, ...]) -> _Field:
-    """Return the field of one of several types: None, and either one type, or plain ones, or records with tags."""
-    rest = [option for option in options if option is not NoneType]
-    if len(rest) == 1:
-        field = _field(rest[0])
-    elif all(is_dataclass(option) for option in rest):
-        field = _tagged({option.tag: (option, _field(option)) for option in rest})
-    else:
-        field = _scalar(
-            lambda value: type(value) in rest, " or ".join(_EXPECTED.get(each, "a number") for each in rest)
-        )
-    if len(rest) == len(options):
-        return field
-    return _Field(*(lambda value, one=one: None if value is None else one(value) for one in field))
-
-
-def _tagged(records: dict[str, tuple[type[Any], _Field]]) -> _Field:
-    """Return the field of records of several types, each of which has a tag."""
-
-    def write(value: Any) -> dict[str, Any]:
-        for tag, (kind, field) in records.items():
-            if isinstance(value, kind):
-                return {_TAG: tag, **field.write(value)}
-        raise _MismatchError(f"a {' or a '.join(kind.__name__ for kind, _ in records.values())}", value)
-
-    def read(plain: Any) -> Any:
-        if type(plain) is not dict or plain.get(_TAG) not in records:
-            raise _MismatchError(f"an object with {_TAG} {' or '.join(records)}", plain)
-        return records[plain[_TAG]][1].read({name: value for name, value in plain.items() if name != _TAG})
-
-    return _Field(write, read)
+def _convert_union(value: Any, options: tuple[Any, ...], reading: bool) -> Any:
+    """Convert one of several types: None, and either one type, or plain ones, or records with tags."""
+    if value is None and NoneType in options:
+        return None
+    options = tuple(option for option in options if option is not NoneType)
+    if len(options) == 1:
+        return _convert(value, options[0], reading)
+    if options[0] in _PLAIN_TYPES:
+        if type(value) not in options:
+            raise _MismatchError(" or ".join(map(_expected, options)), value)
+        return value
+    if reading:
+        records = {option.tag: option for option in options}
+        if type(value) is not dict or value.get(_TAG) not in records:
+            raise _MismatchError(f"an object with {_TAG} {' or '.join(records)}", value)
+        plain = dict(value)
+        return _convert_fields(plain, records[plain.pop(_TAG)], reading)
+    for option in options:
+        if isinstance(value, option):
+            return {_TAG: option.tag, **_convert_fields(value, option, reading)}
+    raise _MismatchError(f"a {' or a '.join(option.__name__ for option in options)}", value)

@@ -10,10 +10,10 @@ import pandas as pd
 from comity.core.arrays import Floats
 from comity.core.names import shown
 from comity.errors import InputError, UnfitError
-from comity.questions.schema import CategoryColumn, ColumnSummary, NumberColumn, Schema
+from comity.questions.schema import ColumnSummary, NumberColumn, Schema
 
 _ALWAYS_LISTED = 2  # so few distinct values are listed whatever the number of rows
-_WITH_COMMA = r"\s*[+-]?\d+,\d+\s*"
+WITH_COMMA = r"\s*[+-]?\d+,\d+\s*"
 _MAX_NUMBERS_AMONG_TEXT = 20  # with more, it is a column of numbers with some text by mistake
 
 
@@ -33,7 +33,7 @@ def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -
     numbers = _numbers(present)
     if numbers is None:
         texts = present.map(str)
-        readable = pd.to_numeric(texts, errors="coerce").notna()
+        readable, with_comma = pd.to_numeric(texts, errors="coerce").notna(), texts.str.fullmatch(WITH_COMMA)
         listed = _may_list(distinct, present, max_texts) and texts[readable].nunique() <= _MAX_NUMBERS_AMONG_TEXT
         # Codes such as 12e4 among many texts are not numbers; a few texts among many numbers are a mistake.
         mixed = readable.any() if listed else 2 * readable.sum() >= len(texts)
@@ -41,7 +41,7 @@ def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -
             summary,
             kind="mixed" if mixed else "text",
             levels=_levels(present) if listed else None,
-            commas=bool(texts.str.fullmatch(_WITH_COMMA).any() and (readable | texts.str.fullmatch(_WITH_COMMA)).all()),
+            commas=bool(with_comma.any() and (readable | with_comma).all()),
         )
     finite = numbers[np.isfinite(numbers)]
     with np.errstate(over="ignore"):  # values too large to compute with are reported when a schema is agreed
@@ -93,32 +93,29 @@ def encode(rows: pd.DataFrame, schema: Schema) -> Floats:
     for column in schema.columns:
         if column.name not in rows.columns:
             raise UnfitError(f"there is no column {column.name!r}, which the models need")
-        parts.append((_encode_number if isinstance(column, NumberColumn) else _encode_category)(rows, column))
+        values = rows[column.name]
+        missing = values.isna().to_numpy()
+        if isinstance(column, NumberColumn):
+            encoded = _standardise(values, column)[:, None]
+        else:
+            codes = pd.Index(column.levels).get_indexer(values.map(level_of))
+            encoded = (codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
+        encoded[missing] = 0.0
+        parts.append(encoded)
+        if column.indicator:
+            parts.append(missing[:, None].astype(np.float64))
     parts.append(np.ones((len(rows), 1)))
     return np.concatenate(parts, axis=1)
 
 
-def _encode_number(rows: pd.DataFrame, column: NumberColumn | CategoryColumn) -> Floats:
-    assert isinstance(column, NumberColumn)
-    values = rows[column.name]
+def _standardise(values: pd.Series, column: NumberColumn) -> Floats:
+    """Return (x - mean) / scale for each value x, which may be missing but must be a finite number otherwise."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
-    unreadable = np.isnan(numbers) & values.notna().to_numpy()
-    if unreadable.any() or np.isinf(numbers).any():
-        bad = level_of(values[unreadable | np.isinf(numbers)].iloc[0])
-        raise InputError(f"column {column.name!r} has {shown(bad)}, which is not a finite number; mend it")
-    missing = np.isnan(numbers)
-    standard = np.where(missing, 0.0, (numbers - column.mean) / column.scale)
-    return np.column_stack([standard, missing.astype(np.float64)]) if column.indicator else standard[:, None]
-
-
-def _encode_category(rows: pd.DataFrame, column: NumberColumn | CategoryColumn) -> Floats:
-    assert isinstance(column, CategoryColumn)
-    values = rows[column.name]
-    missing = values.isna().to_numpy()
-    codes = pd.Index(column.levels).get_indexer(values.map(level_of))
-    encoded = (codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
-    encoded[missing] = 0.0
-    return np.column_stack([encoded, missing.astype(np.float64)]) if column.indicator else np.asarray(encoded)
+    bad = ~np.isfinite(numbers) & values.notna().to_numpy()
+    if bad.any():
+        found = level_of(values[bad].iloc[0])
+        raise InputError(f"column {column.name!r} has {shown(found)}, which is not a finite number; mend it")
+    return np.asarray((numbers - column.mean) / column.scale)
 
 
 def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:

@@ -26,8 +26,10 @@ def evaluate_predictions(
     counts = resample_counts(target.size, seed, owner) if target.size >= _MIN_ROWS_TO_RESAMPLE else once
     values = np.array([metric.measure(predicted, target, once)[0] for predicted in predictions])
     replicates = np.stack([metric.measure(predicted, target, counts) for predicted in predictions])
-    gains = replicates - replicates[0]
-    return Evaluation(values, _standard_errors(replicates), values - values[0], _standard_errors(gains))
+    errors, gain_errors = (
+        np.array([standard_error(of_model) for of_model in each]) for each in (replicates, replicates - replicates[0])
+    )
+    return Evaluation(values, errors, values - values[0], gain_errors)
 
 
 def resample_counts(rows: int, seed: int, owner: str) -> Floats:
@@ -46,7 +48,3 @@ def standard_error(replicates: Floats) -> float:
     if known.size <= 1 or (known[0] != 0 and (known == known[0]).all()):
         return np.nan
     return float(known.std())
-
-
-def _standard_errors(replicates: Floats) -> Floats:
-    return np.array([standard_error(of_model) for of_model in replicates])

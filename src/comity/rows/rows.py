@@ -14,9 +14,8 @@ from comity.errors import InputError
 from comity.questions import Recipe, Split
 from comity.questions.schema import Schema, Target
 from comity.rows.encoding import encode, encode_target
-from comity.rows.independent_splits import row_keys, split_independently
 from comity.rows.noise import Noise
-from comity.rows.splits import Splits, split_rows
+from comity.rows.splits import Splits, row_keys, split_independently, split_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +49,7 @@ class Encoded:
 class Rows:
     """The rows of an owner, encoded and split once for each schema and split: all questions of a job share them.
 
-    With `noise`, some answers are clipped and noisy, and rows are split independently (`independent_splits`).
+    With `noise`, some answers are clipped and noisy, and rows are split independently of each other.
     """
 
     owner: str

@@ -1,17 +1,31 @@
-"""How a client splits its rows into views, folds and parts that evaluate (`Split`)."""
+"""How a client splits its rows into views, folds and parts that evaluate (`Split`).
+
+Without noise, folds are as even as possible (`split_rows`). With noise, each row is assigned by itself
+(`split_independently`): even folds move many rows when one is added, which would make the sensitivity unbounded. The
+part of a row then depends on a hash of its content (and, among equal rows, on its order), so that adding or removing a
+row moves no other row, and `max_squared_count` bounds how much one row can count. Such parts are even only on average.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comity.core.arrays import Floats
-from comity.errors import UnfitError
+from comity.errors import InputError, UnfitError
 from comity.questions import Split
 
+Keys = NDArray[np.uint64]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_COUNT_IN_RESAMPLE = 2.0  # a row counts this often in a resample, or not at all
 FOR_RESAMPLES, FOR_ERRORS = 1_000_001, 1_000_002  # purposes of random numbers; smaller ones are repeats of folds
 
 
@@ -27,25 +41,31 @@ class Splits:
     masks: Floats
     judge: NDArray[np.intp]
 
+    @classmethod
+    def of(
+        cls, split: Split, folds: Sequence[NDArray[np.intp]], judge: NDArray[np.intp], resamples: Iterable[Floats]
+    ) -> Splits:
+        """Return the splits by the fold of each row in every repeat, its part that evaluates, and the resamples."""
+        views = [np.ones(len(judge)), *((judge != part).astype(np.float64) for part in range(split.judges))]
+        masks = [(assigned == fold).astype(np.float64) for assigned in folds for fold in range(split.folds)]
+        return cls(np.stack([*views, *resamples]), np.stack(masks), judge)
 
-def split_rows(strata: Floats, wanted: Split, owner: str) -> Splits:
+
+def split_rows(strata: Floats, split: Split, owner: str) -> Splits:
     """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly."""
-    count = len(strata)
-    check_row_count(count, wanted, owner)
-    folds = [assign_folds(strata, wanted.folds, wanted.seed, owner, 1 + repeat) for repeat in range(wanted.repeats)]
+    _check_row_count(len(strata), split, owner)
+    folds = [assign_folds(strata, split.folds, split.seed, owner, 1 + repeat) for repeat in range(split.repeats)]
     # Parts that evaluate and resamples are drawn within the folds, so that no fold of a view is empty.
-    cells = strata * wanted.folds + folds[0]
-    judge = assign_folds(cells, max(wanted.judges, 1), wanted.seed, owner)
-    views = [np.ones(count), *((judge != part).astype(np.float64) for part in range(wanted.judges))]
-    generator = generator_for(wanted.seed, owner, FOR_RESAMPLES)
-    views += [_resample_within(generator, folds[0], wanted.folds) for _ in range(wanted.resamples)]
-    masks = [(assigned == fold).astype(np.float64) for assigned in folds for fold in range(wanted.folds)]
-    return Splits(np.stack(views), np.stack(masks), judge)
+    cells = strata * split.folds + folds[0]
+    judge = assign_folds(cells, max(split.judges, 1), split.seed, owner)
+    generator = generator_for(split.seed, owner, FOR_RESAMPLES)
+    resamples = [_resample_within(generator, folds[0], split.folds) for _ in range(split.resamples)]
+    return Splits.of(split, folds, judge, resamples)
 
 
-def check_row_count(rows: int, wanted: Split, owner: str) -> None:
+def _check_row_count(rows: int, split: Split, owner: str) -> None:
     """Refuse a split into more parts than there are rows."""
-    parts = max(wanted.folds, wanted.judges)
+    parts = max(split.folds, split.judges)
     if rows < parts:
         raise UnfitError(
             f"client {owner!r} has {rows} rows, too few for {parts} parts; leave it out, or take fewer folds"
@@ -79,3 +99,77 @@ def assign_folds(strata: Floats, folds: int, seed: int, name: str, repeat: int =
 def generator_for(seed: int, name: str, purpose: int) -> np.random.Generator:
     """Return the random generator of a client for one purpose."""
     return np.random.default_rng([seed, zlib.crc32(name.encode()), purpose])
+
+
+def row_keys(columns: Sequence[NDArray[np.generic]], seed: int, owner: str) -> Keys:
+    """Return a hash of each row's content (n,); `columns` have n entries each, of any shape."""
+    start = hashlib.blake2b(json.dumps([seed, owner]).encode(), digest_size=8)
+    seen: Counter[bytes] = Counter()
+    keys = []
+    flat = [np.ascontiguousarray(column) for column in columns]
+    for row in range(len(flat[0])):
+        content = b"".join(column[row].tobytes() for column in flat)
+        digest = start.copy()
+        digest.update(content)
+        digest.update(seen[content].to_bytes(8, "big"))
+        seen[content] += 1
+        keys.append(int.from_bytes(digest.digest(), "big"))
+    return np.array(keys, np.uint64)
+
+
+def assign_parts(keys: Keys, parts: int, purpose: int) -> NDArray[np.intp]:
+    """Return each row's part (n,), at random by its key and the purpose of the parts."""
+    return (_mix(keys, purpose) % np.uint64(parts)).astype(np.intp)
+
+
+def split_independently(keys: Keys, split: Split, owner: str) -> Splits:
+    """Return splits as `split_rows` does, but with each row assigned independently.
+
+    In a resample a row counts twice or not at all (Owen and Eckles 2012); it counts twice in half of the resamples.
+    """
+    _check_split(split)
+    _check_row_count(len(keys), split, owner)
+    folds = [assign_parts(keys, split.folds, 1 + repeat) for repeat in range(split.repeats)]
+    judge = assign_parts(keys, max(split.judges, 1), 0)
+    return Splits.of(split, folds, judge, _resample(keys, split.resamples))
+
+
+def max_squared_count(split: Split, factors: Floats) -> float:
+    """Return the largest Σ factors × count² over the views (V,) that a row can have, whatever it contains.
+
+    A row counts once in the first view, once in all but one of the views that leave out a part, and twice in half of
+    the resamples.
+    """
+    _check_split(split)
+    judged, resampled = factors[1 : 1 + split.judges], np.sort(factors[1 + split.judges :])[::-1]
+    left_out = float(judged.min()) if judged.size else 0.0
+    half = resampled[: math.ceil(split.resamples / 2)]
+    return float(factors[0] + judged.sum() - left_out + _COUNT_IN_RESAMPLE**2 * half.sum())
+
+
+def _check_split(split: Split) -> None:
+    """Check the settings of a split, which come with a question from another machine."""
+    for name, minimum in (("folds", 1), ("repeats", 1), ("judges", 0), ("resamples", 0)):
+        value: object = getattr(split, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+            raise InputError(f"{name} of a split is {value!r}; it must be a whole number, {minimum} or more")
+
+
+def _resample(keys: Keys, resamples: int) -> Floats:
+    """Return how often each row counts in each of B resamples (B, n)."""
+    if not resamples:
+        return np.empty((0, len(keys)))
+    bits = np.stack([_mix(keys, FOR_RESAMPLES + number) for number in range(resamples)])
+    rank = bits.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
+    # If their number is odd, half of the rows count in one resample more than the others.
+    chosen = (resamples + assign_parts(keys, 2, FOR_RESAMPLES - 1)) // 2
+    return np.asarray(_COUNT_IN_RESAMPLE * (rank < chosen))
+
+
+def _mix(keys: Keys, purpose: int) -> Keys:
+    """Return random bits for each key and a purpose (the finaliser of splitmix64)."""
+    with np.errstate(over="ignore"):
+        mixed = keys + _GOLDEN * np.uint64(purpose + 1)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return mixed ^ (mixed >> np.uint64(31))

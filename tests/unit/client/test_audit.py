@@ -1,4 +1,4 @@
-"""The log: a line for every question, before the answer leaves, that nobody rewrites."""
+"""The audit log: a line for every question, written before the answer leaves, and only ever appended to."""
 
 import os
 import stat
@@ -114,7 +114,7 @@ def test_a_full_disk_refuses_the_answer() -> None:
         client.answer(Describe("y"))
 
 
-def test_lines_survive() -> None:
+def test_an_entry_survives_json() -> None:
     assert AuditEntry.from_json(LINE.to_json()) == LINE
 
 

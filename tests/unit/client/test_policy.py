@@ -1,4 +1,4 @@
-"""What a client allows, and how it says no."""
+"""What a client allows, and how it refuses the rest."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ from support.small_client import ask_moments, rows, schema
         ({"only_private": 1}, "only_private is 1"),
     ],
 )
-def test_what_makes_no_sense_is_said(settings: dict, message: str) -> None:
+def test_settings_that_are_not_allowed(settings: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Policy(**settings)
 
@@ -63,7 +63,7 @@ def test_a_client_with_a_target_refuses_others() -> None:
     assert target_of(Gradients(Recipe(), nothing, np.empty(0), np.empty(0), 0, 0.1)) is None
 
 
-def test_only_what_noise_covers_is_given_if_that_is_wanted() -> None:
+def test_only_private_refuses_answers_without_noise() -> None:
     private = Privacy(clip=1.0, noise=1.0)
     client = Client("a", rows(), Policy(only_private=True), privacy=private)
     client.answer(ask_moments())
@@ -77,9 +77,9 @@ def test_only_what_noise_covers_is_given_if_that_is_wanted() -> None:
             Client("a", rows(), Policy(only_private=True), privacy=without)
 
 
-def test_how_a_client_answers_is_told_whatever_the_number_of_rows() -> None:
-    told = Client("a", rows(3), Policy(share_utilities=True)).answer(AskPrivacy())
-    assert told.shares_utilities
+def test_a_client_with_few_rows_still_states_its_privacy() -> None:
+    answer = Client("a", rows(3), Policy(share_utilities=True)).answer(AskPrivacy())
+    assert answer.shares_utilities
     assert Client("a", rows()).answer(Describe("y")).shares_utilities is False
     assert Client("a", rows(), Policy(share_utilities=True)).answer(Describe("y")).shares_utilities is True
     with pytest.raises(RefusedError, match="does not answer the question 'privacy'"):

@@ -1,4 +1,4 @@
-"""What noise is worth, what it covers, and what a client knows of what it spent."""
+"""The privacy that noise buys, the answers it covers, and what a client has spent."""
 
 import subprocess
 import sys
@@ -14,9 +14,8 @@ from scipy.special import log_ndtr, ndtr
 from torch import nn
 
 from comity.client import Client, Policy, Privacy
-from comity.client.accountant import Budget, epsilon_of
 from comity.client.examples import DatasetClient
-from comity.client.privacy import COVERED, NOT_COVERED
+from comity.client.privacy import COVERED, epsilon_of, within_budget
 from comity.errors import InputError, RefusedError
 from comity.families.network.hypernetworks import Hypernetwork
 from comity.questions import QUESTIONS, AskPrivacy, Describe, Gradients, LocalSteps, Recipe, Split, to_plain
@@ -40,7 +39,7 @@ def analytic(strength: float, delta: float) -> float:
 @given(st.floats(0.3, 30), st.integers(1, 300), st.sampled_from([1e-9, 1e-6, 1e-3]))
 @example(noise=0.5, answers=277, delta=1e-6)
 @example(noise=0.3, answers=300, delta=1e-9)
-def test_the_accountant_says_what_the_analytic_mechanism_does(noise: float, answers: int, delta: float) -> None:
+def test_the_accountant_agrees_with_the_analytic_mechanism(noise: float, answers: int, delta: float) -> None:
     strength = answers / noise**2
     truth = analytic(strength, delta)
     if truth < 700:
@@ -49,7 +48,7 @@ def test_the_accountant_says_what_the_analytic_mechanism_does(noise: float, answ
         assert truth <= epsilon_of(strength, delta) <= 1.1 * truth
 
 
-def test_nothing_given_is_nothing_spent() -> None:
+def test_no_answers_spend_nothing() -> None:
     assert epsilon_of(0.0, 1e-6) == 0.0
 
 
@@ -58,7 +57,7 @@ def test_nothing_given_is_nothing_spent() -> None:
 def test_a_budget_allows_what_is_within_it(limit: float, share: float) -> None:
     edge = brentq(lambda strength: analytic(strength, 1e-6) - limit, 1e-9, 1e3)
     if abs(share - 1) > 1e-4:
-        assert Budget(limit, 1e-6).allows(share * edge) == (share < 1)
+        assert within_budget(share * edge, limit, 1e-6) == (share < 1)
 
 
 @pytest.mark.parametrize(
@@ -77,16 +76,15 @@ def test_a_budget_allows_what_is_within_it(limit: float, share: float) -> None:
         ({"clip": 1.0, "epsilon": 3}, "epsilon is limited to 3 and there is no noise"),
     ],
 )
-def test_what_makes_no_sense_is_said(given: dict, message: str) -> None:
+def test_settings_that_are_not_allowed(given: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Privacy(**given)
 
 
-def test_every_question_is_covered_or_said_not_to_be() -> None:
-    assert {*COVERED, *NOT_COVERED, "privacy"} == set(QUESTIONS)
-    assert not set(COVERED) & set(NOT_COVERED)
+def test_every_question_is_covered_or_listed_as_not_covered() -> None:
     assert QUIET.covered == COVERED
-    assert QUIET.not_covered == NOT_COVERED
+    assert {*COVERED, *QUIET.not_covered, "privacy"} == set(QUESTIONS)
+    assert not set(COVERED) & set(QUIET.not_covered)
     assert Privacy(clip=1.0).covered == (), "clipping alone hides nothing"
     assert set(Privacy().not_covered) == set(QUESTIONS) - {"privacy"}
 
@@ -111,7 +109,7 @@ def test_a_restarted_client_knows_what_it_spent(tmp_path: Path) -> None:
     assert stated["by_kind"] == {"moments": {"answers": 3, "releases": 3, "epsilon": stated["epsilon"]}}
     assert stated["without_noise"] == {"describe": 1}
     assert (stated["noise"], stated["limit"], stated["delta"]) == (4.0, 7.0, 1e-5)
-    assert (tuple(stated["covered"]), tuple(stated["not_covered"])) == (COVERED, NOT_COVERED)
+    assert (tuple(stated["covered"]), tuple(stated["not_covered"])) == (COVERED, QUIET.not_covered)
 
 
 def test_an_answer_that_is_refused_costs_nothing(tmp_path: Path) -> None:
@@ -122,7 +120,7 @@ def test_an_answer_that_is_refused_costs_nothing(tmp_path: Path) -> None:
     assert (stated["epsilon"], stated["by_kind"]) == (0.0, {})
 
 
-def test_answers_of_before_there_was_noise_are_not_hidden(tmp_path: Path) -> None:
+def test_earlier_answers_without_noise_are_stated(tmp_path: Path) -> None:
     Client("a", rows(), log_file=tmp_path / "log").answer(ask_moments())
     client = Client("a", rows(), privacy=QUIET, log_file=tmp_path / "log")
     client.answer(ask_moments())
@@ -131,7 +129,7 @@ def test_answers_of_before_there_was_noise_are_not_hidden(tmp_path: Path) -> Non
     assert stated["epsilon"] == pytest.approx(analytic(0.25, 1e-5), rel=0.01)
 
 
-def test_no_clip_and_no_noise_are_the_plain_answer() -> None:
+def test_without_clip_and_noise_answers_are_exact() -> None:
     plain, same = (Client("a", rows(), privacy=privacy) for privacy in (None, Privacy()))
     for question in (Describe("y"), ask_moments()):
         for client in (plain, same):
@@ -139,7 +137,7 @@ def test_no_clip_and_no_noise_are_the_plain_answer() -> None:
     assert [line.given for line in plain.log] == [line.given for line in same.log]
 
 
-def test_a_client_says_that_it_is_private_if_it_may_say_how() -> None:
+def test_a_description_says_private_only_if_the_policy_allows_asking_how() -> None:
     assert Client("a", rows(), privacy=QUIET).answer(Describe("y")).private
     assert Client("a", rows(), privacy=Privacy(clip=1.0)).answer(Describe("y")).private
     assert not Client("a", rows(), privacy=Privacy()).answer(Describe("y")).private
@@ -147,7 +145,7 @@ def test_a_client_says_that_it_is_private_if_it_may_say_how() -> None:
     assert not silent.answer(Describe("y")).private
 
 
-def test_what_comes_from_whoever_asks_is_checked() -> None:
+def test_the_split_of_a_question_is_checked() -> None:
     client = Client("a", rows(), privacy=QUIET)
     question = ask_moments()
     for split in (Split(folds=2.5), Split(repeats=0), Split(judges=-1), Split(resamples=True)):
@@ -158,9 +156,9 @@ def test_what_comes_from_whoever_asks_is_checked() -> None:
 
 def by_network(module: nn.Module, inputs: torch.Tensor, **recipe: object) -> tuple[DatasetClient, Gradients]:
     client = DatasetClient("d", (inputs, torch.zeros(len(inputs))), module, "squared", privacy=QUIET)
-    told = Recipe(loss="squared", **recipe)
+    squared = Recipe(loss="squared", **recipe)
     size = sum(each.numel() for name, each in module.named_parameters() if not name.startswith("2"))
-    return client, Gradients(told, np.zeros((1, size), np.float32), np.zeros(1), np.ones(1), 0, 0.1)
+    return client, Gradients(squared, np.zeros((1, size), np.float32), np.zeros(1), np.ones(1), 0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +183,7 @@ def test_gradients_that_noise_cannot_cover_are_refused(module: nn.Module, recipe
 
 
 class Last(nn.Module):
-    """A recurrent layer, and a number from where it ends."""
+    """A recurrent layer whose last output gives a number."""
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
@@ -204,7 +202,7 @@ def test_recurrent_layers_give_noisy_gradients_too() -> None:
         client.answer(question)
 
 
-def test_every_local_step_is_paid_for() -> None:
+def test_every_local_step_counts_as_a_release() -> None:
     client, question = by_network(nn.Linear(3, 1), torch.randn(40, 3))
     network = Hypernetwork(2, 4, width=2, depth=1)
     begin, rays = np.zeros((1, network.parameters), np.float32), np.full((5, 2, 2), 0.5)
@@ -215,7 +213,7 @@ def test_every_local_step_is_paid_for() -> None:
 
 
 def test_without_the_accountant_there_is_no_noise() -> None:
-    """It is said when a client is set up, not when all has been given."""
+    """The error comes when a client is set up, before any answer."""
     script = (
         "import sys, importlib.abc\n"
         "class Hides(importlib.abc.MetaPathFinder):\n"
@@ -233,7 +231,7 @@ def test_without_the_accountant_there_is_no_noise() -> None:
     )
 
 
-def test_the_accountant_is_loaded_only_when_it_is_asked() -> None:
+def test_the_accountant_is_loaded_only_when_it_is_needed() -> None:
     script = (
         "import sys, comity.client\n"
         "comity.client.Privacy(clip=1.0, noise=1.0)\n"

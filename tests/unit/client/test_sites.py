@@ -1,4 +1,4 @@
-"""A client's file at its own machine: read, or the one thing that is wrong with it said."""
+"""A client's set-up file: it is read, or one message says what is wrong with it."""
 
 from pathlib import Path
 
@@ -71,6 +71,14 @@ def test_a_site_with_little(place: Path) -> None:
     assert len(read_log(place / "audit.jsonl")) == 1
 
 
+def test_the_mark_changes_with_the_file_of_the_rows(place: Path) -> None:
+    site = comity.Site.read(written(place, 'name = "North"\nrows = "rows.csv"\n'))
+    before = site.mark()
+    assert site.mark() == before
+    rows(21).to_csv(place / "rows.csv", index=False)
+    assert site.mark() != before
+
+
 def test_a_site_reads_parquet(place: Path) -> None:
     rows().to_parquet(place / "rows.parquet")
     site = comity.Site.read(written(place, 'name = "North"\nrows = "rows.parquet"\n'))
@@ -123,13 +131,13 @@ BASE = 'name = "North"\nrows = "rows.csv"\n'
         (BASE + "[privacy]\nclip = 1.0\nepsilon = 1.0", r"\[privacy\] epsilon is limited to 1 and there is no noise"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_file(text: str, message: str, place: Path) -> None:
+def test_a_message_names_the_file_and_what_is_wrong(text: str, message: str, place: Path) -> None:
     with pytest.raises(comity.InputError, match=message) as error:
         comity.Site.read(written(place, text))
     assert "site.toml" in str(error.value)
 
 
-def test_files_that_are_not_there(place: Path) -> None:
+def test_missing_files(place: Path) -> None:
     with pytest.raises(comity.InputError, match="there is no such file"):
         comity.Site.read(place / "nothing.toml")
     site = comity.Site.read(written(place, 'name = "North"\nrows = "row.csv"\n'))
@@ -163,10 +171,10 @@ number = 3
 """
 
 
-def test_a_factory_makes_the_client_and_the_file_rules(place: Path) -> None:
+def test_a_factory_makes_the_client_and_the_file_sets_its_rules(place: Path) -> None:
     (place / "north_examples.py").write_text(FACTORY)
-    told = 'name = "North"\nfactory = "north_examples:{}"\n[policy]\nleast_rows = 5\n[privacy]\nclip = 1.0\nnoise = 1.0'
-    member = comity.Site.read(written(place, told.format("examples"))).member()
+    text = 'name = "North"\nfactory = "north_examples:{}"\n[policy]\nleast_rows = 5\n[privacy]\nclip = 1.0\nnoise = 1.0'
+    member = comity.Site.read(written(place, text.format("examples"))).member()
     assert isinstance(member, DatasetClient)
     assert member.policy.least_rows == 5
     assert member.privacy.noise == 1.0
@@ -180,7 +188,7 @@ def test_a_factory_makes_the_client_and_the_file_rules(place: Path) -> None:
         ("missing", "there is no function 'missing'"),
     ):
         with pytest.raises(comity.InputError, match=message):
-            comity.Site.read(written(place, told.format(name))).member()
+            comity.Site.read(written(place, text.format(name))).member()
     with pytest.raises(comity.InputError, match="the factory 'no_such_module:f' cannot be imported"):
         comity.Site.read(written(place, 'name = "North"\nfactory = "no_such_module:f"')).member()
 

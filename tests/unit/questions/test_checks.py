@@ -44,18 +44,18 @@ def moments(views=V, folds=K, size=D) -> MomentsAnswer:
 QUESTION = Moments(SCHEMA, SPLIT, np.zeros((0, 0)))
 
 
-def test_what_fits_passes():
+def test_an_answer_that_fits_passes():
     check_answer("a", QUESTION, moments())
     check_answer("a", Describe("y"), Description(3, ()))
 
 
 @pytest.mark.parametrize("wrong", [moments(views=4), moments(folds=5), moments(size=5), moments(size=3)])
-def test_other_shapes_are_told_with_what_was_expected(wrong):
+def test_the_message_names_the_expected_shape(wrong):
     with pytest.raises(AnswerError, match=r"'moments' has 'gram' of the shape .*, not 5 × 6 × 4 × 4"):
         check_answer("a", QUESTION, wrong)
 
 
-def test_parts_that_do_not_go_together_are_told():
+def test_arrays_of_one_answer_must_agree_in_their_dimensions():
     question = Slopes(SCHEMA, SPLIT, np.zeros((2, 3)), np.zeros(2))
     answer = SlopesAnswer(np.zeros(2), np.zeros((2, 3)), np.zeros((2, 3, 4)), np.zeros(2))
     with pytest.raises(AnswerError, match="'curvatures' of the shape 2 × 3 × 4, not 2 × 3 × 3"):
@@ -63,7 +63,7 @@ def test_parts_that_do_not_go_together_are_told():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_not_a_number_is_told(value):
+def test_values_that_are_not_finite_are_refused(value):
     wrong = moments()
     wrong.cross[1, 2, 3] = value
     with pytest.raises(AnswerError, match="a value in 'cross' that is not a number") as caught:
@@ -71,20 +71,20 @@ def test_what_is_not_a_number_is_told(value):
     assert caught.value.client == "North"
 
 
-def test_figures_that_cannot_be_said_pass():
+def test_a_metric_may_be_undefined():
     nothing = np.full(2, np.nan)
     question = Evaluate(SCHEMA, SPLIT, "rmse", np.zeros((2, 5, 4)), np.ones((2, 4)))
     check_answer("a", question, Evaluation(nothing, nothing, nothing, nothing))
 
 
-def test_losses_of_networks_may_grow_beyond_bounds():
+def test_losses_of_networks_may_be_infinite():
     question = Gradients(Recipe(), np.zeros((2, 3)), np.zeros(2), np.ones(2), 0, 0.1)
     check_answer("a", question, GradientsAnswer(np.array([np.inf, 1.0]), np.full((2, 3), np.nan)))
     with pytest.raises(AnswerError, match="'gradients' of the shape 3 × 2, not 2 × 3"):
         check_answer("a", question, GradientsAnswer(np.zeros(2), np.zeros((3, 2))))
 
 
-def test_a_model_has_the_size_of_the_one_it_began_as():
+def test_a_trained_model_has_the_size_of_its_start():
     for start in (np.zeros(7), np.zeros((3, 7))):
         question = TrainAlone(Recipe(), "alone", start, 5, 0.1)
         check_answer("a", question, TrainAloneAnswer(np.zeros(7), np.zeros(1)))
@@ -92,7 +92,7 @@ def test_a_model_has_the_size_of_the_one_it_began_as():
             check_answer("a", question, TrainAloneAnswer(np.zeros(8), np.zeros(1)))
 
 
-def test_what_was_found_is_about_the_faces_asked_for():
+def test_a_search_answers_about_the_faces_of_the_question():
     faces = np.ones((2, 3))
     question = SearchFront(
         recipe=Recipe(),
@@ -114,6 +114,6 @@ def test_what_was_found_is_about_the_faces_asked_for():
         check_answer("a", question, replace(fitting, weights=np.zeros((2, 2, 3))))
 
 
-def test_an_answer_to_something_else_is_told():
+def test_an_answer_of_another_kind_is_refused():
     with pytest.raises(AnswerError, match="answers 'moments' with Description, not with MomentsAnswer"):
         check_answer("a", QUESTION, Description(3, ()))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.client.answers import ANSWERS
+from comity.client.gate import ANSWERS
 from comity.errors import InputError
 from comity.families.network.hypernetworks import Hypernetwork
 from comity.questions import (

@@ -128,24 +128,17 @@ def _owners(table: Table, client: str, values: Values) -> tuple[NDArray[np.intp]
             f"column {client!r}, which names the client, is missing in {missing:,} of {len(codes):,} rows; fill it in, "
             "or take these rows out (in a CSV file, NA, None, null and the like count as missing)"
         )
-    from_file = not isinstance(table, FrameTable)
-    position: dict[str, int] = {}
-    owners = [position.setdefault(_name(value, from_file), len(position)) for value in different]
-    return np.array(owners, np.intp)[codes], list(position)
-
-
-def _name(value: object, from_file: bool) -> str:
-    """Return a client's name; in a file, a column of numbers may have 3.0 for client 3."""
-    if from_file and isinstance(value, str) and re.fullmatch(r"[+-]?\d+\.0+", value):
-        return value.partition(".")[0]
-    return level_of(value)
+    names = [level_of(value) for value in different]
+    if not isinstance(table, FrameTable):  # in a file, a column of numbers may have 3.0 for client 3
+        names = [re.sub(r"\A([+-]?\d+)\.0+\Z", r"\1", name) for name in names]
+    owners, different_names = pd.factorize(np.array(names, object))
+    return owners[codes], list(different_names)
 
 
 def _rows_of(name: str, table: Table, client: str | None, exclude: Collection[str]) -> pd.DataFrame:
     """Return the rows of a table that belongs to one client."""
-    columns = table.read(
-        [column for column in table.names if column not in exclude], [] if client is None else [client]
-    )
+    kept = [column for column in table.names if column not in exclude]
+    columns = table.read(kept, [] if client is None else [client])
     if client is not None:
         _, names = _owners(table, client, columns.pop(client))
         if len(names) > 1:

@@ -45,10 +45,13 @@ class Column:
         before = _common_kind(self._kinds) if self._kinds else ""
         self._kinds.add(kind)
         now = _common_kind(self._kinds)
-        if now != before:
-            self._convert_to(now)
         if now == "inconsistent":
+            self._values, self._filled, self._levels = np.empty(0), 0, {}
             return
+        if now != before and now == "text":  # all values so far are missing
+            self._values = np.full(self._filled, -1, np.int32)
+        elif now != before:
+            self._values = self._values[: self._filled].astype(_DTYPES[now])
         start, self._filled = self._filled, self._filled + len(values)
         if self._filled > len(self._values):
             # It grows in small steps, since numpy fills new memory; the system moves a large array without a copy.
@@ -58,20 +61,10 @@ class Column:
         else:
             self._values[start : self._filled] = np.nan if kind == "empty" else values.to_numpy()
 
-    def _convert_to(self, kind: str) -> None:
-        """Convert the values so far to another kind."""
-        if kind == "inconsistent":
-            self._values, self._filled, self._levels = np.empty(0), 0, {}
-        elif kind == "text":  # all values so far are missing
-            self._values = np.full(self._filled, -1, np.int32)
-        else:
-            self._values = self._values[: self._filled].astype(_DTYPES[kind])
-
     def _codes(self, values: pd.Series) -> NDArray[Any]:
         """Return the position of each text among the column's levels, -1 where it is missing."""
         codes, distinct = pd.factorize(values)
-        levels = self._levels
-        known = [levels.setdefault(level, len(levels)) for level in distinct]
+        known = [self._levels.setdefault(level, len(self._levels)) for level in distinct]
         positions: NDArray[Any] = np.array([*known, -1], np.int32)[codes]  # code -1, a missing value, takes the last
         return positions
 
@@ -102,15 +95,10 @@ def _common_kind(parts: set[str]) -> str:
 
 def _kind(values: pd.Series) -> str:
     """Return the kind of a part's values."""
-    dtype = values.dtype
-    if dtype == np.bool_:
-        return "bool"
-    if dtype == np.int64:
-        return "whole"
-    if dtype == np.uint64:
-        return "large"
-    if dtype == np.float64:
+    if values.dtype == np.float64:
         return "number" if values.notna().any() else "empty"
-    return {"string": "text", "boolean": "flags", "empty": "empty"}.get(
-        pd.api.types.infer_dtype(values, skipna=True), "other"
-    )
+    for kind in ("bool", "whole", "large"):
+        if values.dtype == _DTYPES[kind]:
+            return kind
+    inferred = pd.api.types.infer_dtype(values, skipna=True)
+    return {"string": "text", "boolean": "flags", "empty": "empty"}.get(inferred, "other")

@@ -19,9 +19,10 @@ import pandas as pd
 from comity.client.tables.columns import Column, Values, rows_in_part
 from comity.core.names import shown
 from comity.errors import FormatError
+from comity.rows.encoding import WITH_COMMA
 
 _DELIMITERS = ",;\t"
-_WITH_COMMA, _WHOLE = r"\s*[+-]?\d+,\d+\s*", r"\s*[+-]?\d+\s*"
+_WHOLE = r"\s*[+-]?\d+\s*"
 _THOUSANDS = r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*"
 
 
@@ -63,12 +64,12 @@ class CsvTable:
     def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
         """Return the columns to `keep`; values of the columns in `as_text` are not turned into numbers."""
         columns = {name: Column() for name in keep}
-        last, gaps = self.names[-1], False
+        may_be_short = False  # pandas fills rows that are too short with missing values
         for part in self.parts(dtype=dict.fromkeys(as_text, object)):
-            gaps = gaps or bool(part[last].isna().any())
+            may_be_short = may_be_short or bool(part[self.names[-1]].isna().any())
             for name, column in columns.items():
                 column.add(part[name])
-        if gaps:
+        if may_be_short:
             self._check_rows()
         if again := [name for name, column in columns.items() if column.inconsistent]:
             columns |= {name: Column() for name in again}
@@ -82,7 +83,7 @@ class CsvTable:
 
     def parts(self, **options: Any) -> Iterator[pd.DataFrame]:
         """Yield the rows in parts, read by `pandas.read_csv` with these options; short rows are accepted."""
-        with _explained(self.path), _opened(self.path) as file:
+        with _opened(self.path) as file:
             yield from pd.read_csv(
                 file,
                 sep=self.delimiter,
@@ -96,8 +97,8 @@ class CsvTable:
             )
 
     def _check_rows(self) -> None:
-        """Refuse rows that are too short; pandas fills them with missing values, so this is called if there are any."""
-        with _explained(self.path), _opened(self.path) as file:
+        """Refuse rows that are too short."""
+        with _opened(self.path) as file:
             reader = _rows(file, self.delimiter)
             for row in reader:
                 if len(row) < len(self.names) and "".join(row).strip():
@@ -115,8 +116,8 @@ def _with_decimal_points(values: Values) -> Values:
     if not isinstance(values, pd.Categorical):
         return values
     texts = values.categories.astype(str).str
-    commas = texts.fullmatch(_WITH_COMMA)
-    if not commas.any() or not texts.fullmatch(f"{_WITH_COMMA}|{_WHOLE}").all():
+    commas = texts.fullmatch(WITH_COMMA)
+    if not commas.any() or not texts.fullmatch(f"{WITH_COMMA}|{_WHOLE}").all():
         return values
     if texts.fullmatch(_THOUSANDS)[commas].all():  # the commas may separate thousands: 1,234
         return values
@@ -126,7 +127,7 @@ def _with_decimal_points(values: Values) -> Values:
 
 def _first_rows(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
     """Return the first two rows that are not blank, or empty lists if there are fewer."""
-    with _explained(path), _opened(path) as file:
+    with _opened(path) as file:
         rows = (row for row in _rows(file, delimiter) if len(row) > 1 or "".join(row).strip())
         return next(rows, []), next(rows, [])
 
@@ -136,23 +137,22 @@ def _rows(file: TextIO, delimiter: str) -> Any:
     return csv.reader(file, delimiter=delimiter, skipinitialspace=True)
 
 
-def _opened(path: Path) -> TextIO:
-    return io.TextIOWrapper(_opened_raw(path), encoding="utf-8-sig", newline="")
-
-
 def _opened_raw(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn any error in reading a file into one message that begins with the file's name."""
+def _opened(path: Path) -> Iterator[TextIO]:
+    """Open a file; any error in reading it becomes one message that begins with its name."""
     try:
-        yield
+        with io.TextIOWrapper(_opened_raw(path), encoding="utf-8-sig", newline="") as file:
+            yield file
     except UnicodeDecodeError:
+        with _opened_raw(path) as lines:
+            bad = next(line for line, text in enumerate(lines, 1) if text.decode(errors="ignore").encode() != text)
         raise FormatError(
-            f"{path}: line {_line_not_utf8(path)} is not UTF-8 text; save the file as UTF-8 "
-            "(in Excel: CSV UTF-8), or check that it is the right one"
+            f"{path}: line {bad} is not UTF-8 text; save the file as UTF-8 (in Excel: CSV UTF-8), or check that it is "
+            "the right one"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise FormatError(f"{path}: this is not a whole gzip file; fetch or write it again") from None
@@ -173,16 +173,3 @@ def _ragged(path: Path, line: str, values: int, columns: int) -> FormatError:
         f"{path}: line {line}: {values} values for {columns} columns; every row needs one for each column, and a value "
         "that holds the delimiter needs quotes"
     )
-
-
-def _line_not_utf8(path: Path) -> int:
-    with _opened_raw(path) as lines:
-        return next(number for number, line in enumerate(lines, 1) if not _is_utf8(line))
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,8 @@ class ParquetTable:
     @classmethod
     def open(cls, path: Path) -> ParquetTable:
         """Read the names of the columns."""
-        arrow = require("pyarrow", "to read Parquet files")
-        try:
-            with _opened(path) as file:
-                names, rows = file.schema_arrow.names, file.metadata.num_rows
-        except (arrow.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from None
+        with _opened(path) as file:
+            names, rows = file.schema_arrow.names, file.metadata.num_rows
         if not rows:
             raise FormatError(f"{path}: there are no rows in it")
         return cls(path, tuple(name for name in names if not _INDEX.fullmatch(name)))
@@ -45,25 +42,24 @@ class ParquetTable:
 
     def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
         """Return the columns to `keep`; the file determines which of them are text."""
-        arrow = require("pyarrow", "to read Parquet files")
         columns = {name: Column() for name in keep}
         size = rows_in_part(len(self.names))
-        try:
-            with _opened(self.path) as file:
-                for batch in file.iter_batches(batch_size=size, columns=list(keep), use_threads=False):
-                    for name, column in columns.items():
-                        column.add(_simplify(batch.column(name).to_pandas()))
-        except (arrow.ArrowException, OSError) as error:
-            raise _unreadable(self.path, error) from None
+        with _opened(self.path) as file:
+            for batch in file.iter_batches(batch_size=size, columns=list(keep), use_threads=False):
+                for name, column in columns.items():
+                    column.add(_simplify(batch.column(name).to_pandas()))
         return {name: column.finish() for name, column in columns.items()}
 
 
-def _opened(path: Path) -> Any:
-    return require("pyarrow.parquet", "to read Parquet files").ParquetFile(path)
-
-
-def _unreadable(path: Path, error: Exception) -> FormatError:
-    return FormatError(f"{path}: not a Parquet file that can be read ({str(error).splitlines()[0]})")
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; any error in reading it becomes one message that begins with its name."""
+    arrow = require("pyarrow", "to read Parquet files")
+    try:
+        with require("pyarrow.parquet", "to read Parquet files").ParquetFile(path) as file:
+            yield file
+    except (arrow.ArrowException, OSError) as error:
+        raise FormatError(f"{path}: not a Parquet file that can be read ({str(error).splitlines()[0]})") from None
 
 
 def _simplify(values: pd.Series) -> pd.Series:

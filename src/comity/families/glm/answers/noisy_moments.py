@@ -15,10 +15,9 @@ from comity.core.arrays import Floats
 from comity.core.likelihood import LogLoss
 from comity.errors import InputError
 from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
-from comity.rows.independent_splits import max_squared_count
 from comity.rows.noise import Noise
 from comity.rows.rows import Encoded, Rows
-from comity.rows.splits import Splits
+from comity.rows.splits import Splits, max_squared_count
 
 
 def noisy_moments(rows: Rows, question: Moments, noise: Noise) -> MomentsAnswer:

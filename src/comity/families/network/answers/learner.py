@@ -20,9 +20,8 @@ from comity.families.network.losses import RowLoss, check_fit
 from comity.families.network.modules import Functional
 from comity.families.network.target_scale import TargetScale
 from comity.questions import Recipe
-from comity.rows.independent_splits import Keys, assign_parts, row_keys
 from comity.rows.noise import Noise
-from comity.rows.splits import assign_folds, generator_for
+from comity.rows.splits import Keys, assign_folds, assign_parts, generator_for, row_keys
 
 Places = NDArray[np.intp]
 _FOR_BATCHES = 2_000_001  # a purpose of random numbers, as in `comity.rows.splits`
@@ -39,7 +38,7 @@ class Learner:
     """The n examples and the model of a client, for one recipe; all parts are stratified by `strata` (n,).
 
     If the last `test_rows` examples are test rows, models are evaluated on these alone. With `noise`, the gradients
-    that leave the client are clipped and noisy, and rows are split independently (`comity.rows.independent_splits`).
+    that leave the client are clipped and noisy, and rows are split independently (`comity.rows.splits`).
     """
 
     owner: str
