@@ -7,7 +7,7 @@ from torch import nn
 
 import comity
 from comity.families.network import fit
-from comity.families.network.front import HypernetworkFront
+from comity.families.network.hypernetworks import HypernetworkFront
 from comity.families.network.rays import Rays
 from comity.families.network.training import Training
 
