@@ -23,7 +23,7 @@ from comity.errors import InputError
 from comity.families.network.answers.learner import Learner
 from comity.families.network.losses import LOSSES, RowLoss
 from comity.families.network.modules import Functional, check_module
-from comity.families.network.target_scale import TargetScale
+from comity.families.network.prediction import TargetScale
 from comity.questions import Describe, Description, Recipe
 from comity.questions.schema import ColumnSummary
 from comity.rows.rows import Rows
@@ -91,7 +91,7 @@ class DatasetClient(Respondent):
         if not personal:
             raise InputError(f"client {self.name!r} has trained no model with personal parameters")
         learner = personal[-1]
-        return learner.functional.state_of_personal(learner.personal.of(model)[-1])
+        return learner.functional.named(learner.functional.personal, learner.personal.of(model)[-1])
 
     def _pairs(self, dataset: Any) -> tuple[Tensor, Tensor]:
         inputs, targets = _stacked(self.name, dataset)

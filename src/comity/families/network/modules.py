@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,9 @@ class Functional:
         names = [name for name, parameter in module.named_parameters() if parameter.requires_grad]
         own = [name for name in names if personal is not None and re.search(personal, name)]
         if personal is not None and not own:
+            listed = ", ".join(names[:_MAX_NAMES_SHOWN]) + (" …" if len(names) > _MAX_NAMES_SHOWN else "")
             raise InputError(
-                f"no parameter of the model matches the pattern {personal!r} for personal ones; it has {_list(names)}"
+                f"no parameter of the model matches the pattern {personal!r} for personal ones; it has {listed}"
             )
         if len(own) == len(names):
             raise InputError(
@@ -56,16 +56,16 @@ class Functional:
     @property
     def size(self) -> int:
         """The number of generated parameters, D."""
-        return sum(self._sizes[name] for name in self.generated)
+        return sum(self._shapes[name].numel() for name in self.generated)
 
-    @property
-    def personal_size(self) -> int:
-        """The number of personal parameters, Dp."""
-        return sum(self._sizes[name] for name in self.personal)
+    @cached_property
+    def recurrent(self) -> bool:
+        """Whether the module has recurrent layers, which cannot be vectorised over models or rows."""
+        return any(isinstance(part, nn.RNNBase) for part in self.module.modules())
 
     def __call__(self, flat: Tensor, own: Tensor, inputs: Tensor) -> Tensor:
         """Return the outputs of the model for inputs (n, …), with generated (D,) and personal parameters (Dp,)."""
-        parameters = {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
+        parameters = self.named(self.generated, flat) | self.named(self.personal, own)
         # Like `torch.func.functional_call`, which looks up the places each time; that takes as long as a small model.
         before = [(held, place, held[place]) for held, place, _ in self._places]
         try:
@@ -87,14 +87,13 @@ class Functional:
 
         return flattened(self.generated), flattened(self.personal)
 
-    def state(self, flat: Tensor, own: Tensor) -> dict[str, Tensor]:
-        """Return parameters by name, as in torch's state dictionaries."""
-        state = self._unflattened(self.generated, flat)
-        return state | self._unflattened(self.personal, own) if own.numel() else state
-
-    def state_of_personal(self, own: Tensor) -> dict[str, Tensor]:
-        """Return personal parameters by name."""
-        return self._unflattened(self.personal, own)
+    def named(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
+        """Return the parts of a vector by the names of the parameters that it holds, as in state dictionaries."""
+        if not names:
+            return {}
+        shapes = [self._shapes[name] for name in names]
+        parts = torch.split_with_sizes(flat, [shape.numel() for shape in shapes])
+        return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
 
     @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
@@ -115,17 +114,6 @@ class Functional:
             if parameter is not None and names[id(parameter)] in given
         )
 
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
-        return {name: prod(shape) for name, shape in self._shapes.items()}
-
-    def _unflattened(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
-        if not names:
-            return {}
-        shapes = [self._shapes[name] for name in names]
-        parts = torch.split_with_sizes(flat, [self._sizes[name] for name in names])
-        return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
-
 
 def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None = None) -> dict[str, Tensor]:
     """Return parameters (D,) by their names in a module."""
@@ -135,9 +123,10 @@ def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None 
             f"the module has {functional.size:,} parameters to be shared and the model {flat.size:,}; give the module "
             "that it was trained with, and the pattern for personal ones"
         )
-    dtype = next(module.parameters()).dtype
-    own = {name: each for name, each in module.state_dict().items() if name not in dict(module.named_parameters())}
-    return functional.state(torch.as_tensor(flat, dtype=dtype), torch.zeros(0)) | own
+    parameters = dict(module.named_parameters())
+    others = {name: each for name, each in module.state_dict().items() if name not in parameters}
+    model = torch.as_tensor(flat, dtype=next(module.parameters()).dtype)
+    return functional.named(functional.generated, model) | others
 
 
 def check_module(module: Any) -> None:
@@ -176,7 +165,3 @@ def perceptron(inputs: int, outputs: int, width: int, depth: int, seed: int) -> 
         return nn.Sequential(*layers, nn.Linear(inputs, outputs))
     finally:
         torch.default_generator.set_state(before)
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names[:_MAX_NAMES_SHOWN]) + (" …" if len(names) > _MAX_NAMES_SHOWN else "")

@@ -16,7 +16,7 @@ def test_a_module_gives_the_same_with_its_own_parameters_from_outside() -> None:
         functional = Functional.of(module, personal)
         torch.testing.assert_close(functional(*functional.initial(), inputs), module(inputs))
     assert functional.personal == ("3.weight", "3.bias")
-    assert functional.size + functional.personal_size == sum(each.numel() for each in module.parameters())
+    assert functional.size + functional.initial()[1].numel() == sum(each.numel() for each in module.parameters())
 
 
 @pytest.mark.parametrize(

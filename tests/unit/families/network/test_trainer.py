@@ -25,7 +25,7 @@ def central(linear: Linear, settings: Training) -> torch.Tensor:
         at = parameters.detach().requires_grad_()
         objective = torch.zeros((), dtype=torch.float64)
         for number, learner in enumerate(linear.learners):
-            rows = learner.batch(step)
+            rows, _ = learner.batch(step)
             for fold, models in enumerate(network(at, rays)):
                 weights = learner.trains[fold, rows]
                 predicted = learner.inputs[rows] @ models[:, :-1].T + models[:, -1]
@@ -127,7 +127,7 @@ def test_settings_that_make_no_sense() -> None:
         Training(scalariser="mean")
     with pytest.raises(InputError, match="needs every client's gradient"):
         Training(scalariser="epo", local_steps=3)
-    with pytest.raises(InputError, match="steps is 0"):
+    with pytest.raises(InputError, match="steps is 0; it must be a whole number, 1 or more"):
         Training(steps=0)
     with pytest.raises(InputError, match="no hypernetwork 'deep'; there are residual"):
         Training(kind="deep").network(2, 3)
@@ -158,9 +158,9 @@ def test_patience_ends_a_training_and_one_that_is_resumed() -> None:
 
 
 def test_rays_that_make_no_sense() -> None:
-    for settings in ({"alpha": 0.0}, {"sparse": 2.0}, {"most": 0}):
-        with pytest.raises(InputError, match="rays have alpha"):
-            Rays(**settings)
+    for name, value in {"alpha": 0.0, "sparse": 2.0, "most": 0}.items():
+        with pytest.raises(InputError, match=f"{name} is {value}; it must be"):
+            Rays(**{name: value})
 
 
 def test_the_front_is_that_of_the_best_check() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,14 +10,14 @@ from functools import cached_property
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import vmap
 
 from comity.errors import InputError
 from comity.families.network.answers.personal import Personal
 from comity.families.network.losses import RowLoss, check_fit
 from comity.families.network.modules import Functional
-from comity.families.network.target_scale import TargetScale
+from comity.families.network.prediction import TargetScale
 from comity.questions import Recipe
 from comity.rows.independent_splits import Keys, assign_parts, row_keys
 from comity.rows.noise import Noise
@@ -118,21 +117,15 @@ class Learner:
         """The rows that train the first network."""
         return np.flatnonzero(self.trains[0].cpu().numpy())
 
-    @property
-    def fingerprints(self) -> dict[str, str]:
-        """The SHA-256 of the rows that train, are held out and evaluate (for the first network), and of their values.
-
-        Two trainings used the same rows if these are equal.
-        """
-        parts = {"train": self.training, "held": self.held[0], "judged": self.judging}
-        return {part: self._fingerprint(rows) for part, rows in parts.items()}
-
     def slopes(
         self, parameters: Tensor, networks: Tensor, step: int, mine: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return mean losses (M,) of models (M, D) on a step's rows, and gradients by shared and personal ones."""
-        rows, seed = self._drawn(step)
-        places, shares = self._every_share if rows is self._eligible else self._shares(rows)
+        """Return mean losses (M,) of models (M, D) on a step's rows, and gradients by shared and personal parameters.
+
+        The personal parameters (K, Dp) of the networks are `mine`, or those of the front.
+        """
+        rows, seed = self.batch(step)
+        places, shares = self._every_share if rows is self.eligible else self._shares(rows)
         inputs, targets, weights = self.inputs[places], self.targets[places], shares[networks]
         models = parameters.detach().requires_grad_()
         own = (self.personal.parameters if mine is None else mine)[networks].detach().requires_grad_()
@@ -163,34 +156,24 @@ class Learner:
         with torch.no_grad():
             return self.functional(parameters, self.personal.of(kind)[-1], self.inputs[rows])
 
-    def batch(self, step: int) -> Places:
-        """Return the rows of a step, which the seed, the owner and the step determine."""
-        return self._drawn(step)[0]
-
-    @property
-    def eligible(self) -> Places:
-        """The rows that train at least one network."""
-        return self._eligible
-
-    def _fingerprint(self, rows: Places) -> str:
-        content = hashlib.sha256(rows.astype(np.int64).tobytes())
-        for each in (self.inputs[rows], self.targets[rows]):
-            content.update(each.cpu().contiguous().numpy().tobytes())
-        return content.hexdigest()
-
-    def _drawn(self, step: int) -> tuple[Places, int]:
+    def batch(self, step: int) -> tuple[Places, int]:
         """Return the rows of a step, and the seed of torch's random numbers in it."""
         size = self.recipe.batch
         generator = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step)
         seed = int(generator.integers(2**31))
-        if not size or size >= self._eligible.size:
-            return self._eligible, seed
-        return np.sort(generator.choice(self._eligible, size, replace=False)), seed
+        if not size or size >= self.eligible.size:
+            return self.eligible, seed
+        return np.sort(generator.choice(self.eligible, size, replace=False)), seed
+
+    @cached_property
+    def eligible(self) -> Places:
+        """The rows that train at least one network."""
+        return np.flatnonzero(self.trains.any(dim=0).cpu().numpy())
 
     @cached_property
     def _every_share(self) -> tuple[Tensor, Tensor]:
         """The shares of all training rows: those of every step without batches."""
-        return self._shares(self._eligible)
+        return self._shares(self.eligible)
 
     def _shares(self, rows: Places) -> tuple[Tensor, Tensor]:
         """Return the indices of some rows as a tensor, and the share of each in the mean loss of a network (K, n)."""
@@ -208,18 +191,14 @@ class Learner:
             return function(*(each.squeeze(0) for each in arrays)).unsqueeze(0)
         if self._one_by_one:
             return torch.stack([function(*each) for each in zip(*arrays, strict=True)])
-        values: Tensor = vmap(function, randomness="different", chunk_size=_chunk(arrays[0]))(*arrays)
+        chunk = _MAX_MODELS_AT_ONCE if len(arrays[0]) > _MAX_MODELS_AT_ONCE else None
+        values: Tensor = vmap(function, randomness="different", chunk_size=chunk)(*arrays)
         return values
 
     @cached_property
     def _one_by_one(self) -> bool:
-        module = self.functional.module
-        recurs = any(isinstance(part, nn.RNNBase) for part in module.modules())
-        return recurs or any(parameter.dim() > _MATRIX_DIMENSIONS for parameter in module.parameters())
-
-    @cached_property
-    def _eligible(self) -> Places:
-        return np.flatnonzero(self.trains.any(dim=0).cpu().numpy())
+        parameters = self.functional.module.parameters()
+        return self.functional.recurrent or any(each.dim() > _MATRIX_DIMENSIONS for each in parameters)
 
     @cached_property
     def _parts(self) -> Places:
@@ -245,11 +224,6 @@ class Learner:
             raise InputError(
                 f"the model cannot take examples of shape {tuple(self.inputs.shape[1:])} ({str(error).splitlines()[0]})"
             ) from None
-
-
-def _chunk(models: Tensor) -> int | None:
-    """Return the number of models to vectorise at once, or None for all."""
-    return _MAX_MODELS_AT_ONCE if len(models) > _MAX_MODELS_AT_ONCE else None
 
 
 @contextmanager

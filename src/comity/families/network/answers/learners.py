@@ -9,7 +9,7 @@ from comity.errors import InputError
 from comity.families.network.answers.learner import Learner
 from comity.families.network.losses import LOSSES
 from comity.families.network.modules import Functional, perceptron
-from comity.families.network.target_scale import TargetScale
+from comity.families.network.prediction import TargetScale
 from comity.questions import Recipe
 from comity.rows.rows import Rows
 

@@ -9,15 +9,17 @@ import torch
 from torch import Tensor
 
 from comity.core.arrays import Floats
+from comity.core.metrics import METRICS
+from comity.errors import InputError
 from comity.families.network.adam import Adam, cosine
-from comity.families.network.answers.evaluation import evaluate_models
 from comity.families.network.answers.learner import DEVICE, Learner
 from comity.families.network.answers.noisy_gradients import noisy_slopes
 from comity.families.network.answers.trials import NeuralTrials
-from comity.families.network.hypernetworks import Hypernetwork
+from comity.families.network.hypernetworks import Hypernetwork, pull_back
 from comity.families.network.rules import Place, rule_of
-from comity.families.network.vjp import pull_back
 from comity.questions import (
+    EvaluateModels,
+    Evaluation,
     Gradients,
     GradientsAnswer,
     HeldLosses,
@@ -31,19 +33,10 @@ from comity.questions import (
     TrainLocally,
     TrainLocallyAnswer,
 )
-from comity.search.choices import Choices
+from comity.rows.evaluation import evaluate_predictions
 from comity.search.collaborators import Search
 from comity.search.descent import Points
 
-__all__ = [
-    "evaluate_models",
-    "gradients",
-    "held_losses",
-    "local_steps",
-    "search_front",
-    "train_alone",
-    "train_locally",
-]
 _CHECKS = 20  # of a model that is trained alone, on held-out rows
 
 
@@ -51,10 +44,7 @@ def gradients(learner: Learner, question: Gradients) -> GradientsAnswer:
     """Return mean losses and gradients of models on the rows of a step, and train the personal parameters."""
     networks = _places(question.networks)
     losses, by_model, by_own = _slopes(learner, _tensor(learner, question.parameters), networks, question.step)
-    if learner.functional.personal:
-        shares = _tensor(learner, question.shares)
-        gradient = torch.zeros_like(learner.personal.parameters)
-        learner.personal.step(gradient.index_add(0, networks, by_own * shares[:, None]), question.rate)
+    _train_personal(learner, networks, by_own, _tensor(learner, question.shares), question.rate)
     return GradientsAnswer(_array(losses.double()), _array(by_model))
 
 
@@ -74,9 +64,7 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         losses, by_model, by_own = _slopes(learner, flat.detach(), every, step)
         own = shares[:, question.own].repeat(len(parameters)) / len(shares)
         (gradient,) = pull_back(flat, [at], by_model * own[:, None] * network.clients)
-        if learner.functional.personal:
-            gone = torch.zeros_like(learner.personal.parameters)
-            learner.personal.step(gone.index_add(0, every, by_own * own[:, None]), question.rate)
+        _train_personal(learner, every, by_own, own, question.rate)
         parameters = parameters - question.rate * gradient
         change = change + gradient
         lost.append(losses.reshape(len(parameters), -1))
@@ -89,6 +77,13 @@ def _slopes(learner: Learner, parameters: Tensor, networks: Tensor, step: int) -
     if learner.noise is None:
         return learner.slopes(parameters, networks, step)
     return noisy_slopes(learner, parameters, networks, learner.noise)
+
+
+def _train_personal(learner: Learner, networks: Tensor, slopes: Tensor, shares: Tensor, rate: float) -> None:
+    """Take a step of the personal parameters along their gradients (M, Dp) for models of networks (M,) by shares."""
+    if learner.functional.personal:
+        gradient = torch.zeros_like(learner.personal.parameters)
+        learner.personal.step(gradient.index_add(0, networks, slopes * shares[:, None]), rate)
 
 
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
@@ -168,35 +163,35 @@ def search_front(learner: Learner, question: SearchFront) -> SearchFrontAnswer:
     )
     search = Search.of(question.search)
     nowhere = np.zeros(count)
-    if question.task == "choose":
-        return _found(search.collaborators(trials, faces, question.strength))
     if question.task == "errors":
         sides = [trials.outcomes(at, nowhere) for at in (question.start, question.other)]
         nothing = np.zeros((count, clients)), np.zeros((3, count, clients)), np.zeros((3, count))
         return SearchFrontAnswer(*nothing, nowhere, trials.standard_error(*sides))
-    if question.task == "best":
-        points = search.best(trials, faces, question.strength)
+    sets, tolerance = np.zeros((count, clients)), nowhere
+    if question.task == "choose":
+        choices = search.collaborators(trials, faces, question.strength)
+        sets, tolerance = choices.sets.astype(np.float64), choices.tolerance
+        points = [choices.chosen, choices.best, choices.alone]
+    elif question.task == "best":
+        points = [search.best(trials, faces, question.strength)] * 3
     else:
         start = Points(question.start, nowhere, trials.losses(question.start, nowhere))
-        points = search.confined(trials, start, faces, question.strength)
-    return SearchFrontAnswer(
-        np.zeros((count, clients)),
-        np.stack([points.weights] * 3),
-        np.stack([points.losses] * 3),
-        nowhere,
-        nowhere,
-    )
+        points = [search.confined(trials, start, faces, question.strength)] * 3
+    weights, losses = np.stack([each.weights for each in points]), np.stack([each.losses for each in points])
+    return SearchFrontAnswer(sets, weights, losses, tolerance, nowhere)
 
 
-def _found(choices: Choices) -> SearchFrontAnswer:
-    three = (choices.chosen, choices.best, choices.alone)
-    return SearchFrontAnswer(
-        choices.sets.astype(np.float64),
-        np.stack([points.weights for points in three]),
-        np.stack([points.losses for points in three]),
-        choices.tolerance,
-        np.zeros(len(choices.sets)),
-    )
+def evaluate_models(learner: Learner, question: EvaluateModels) -> Evaluation:
+    """Return how well models (M, D) do on the rows that are kept for it, and their gains over the first."""
+    rows, scale = learner.judging, learner.target_scale
+    if not rows.size:
+        raise InputError(f"client {learner.owner!r} has no rows to judge with; keep some, or give rows to test with")
+    target = scale.as_given(_array(learner.targets[rows].double()))
+    predictions = [
+        scale.predictions(learner.outputs(head, model, rows))
+        for head, model in zip(question.heads, _tensor(learner, question.parameters), strict=True)
+    ]
+    return evaluate_predictions(METRICS[question.metric], target, predictions, learner.recipe.seed, learner.owner)
 
 
 def _tensor(learner: Learner, array: Any) -> Tensor:

@@ -99,7 +99,11 @@ class NeuralTrials:
         return np.asarray(difference.std(axis=1, ddof=1) / np.sqrt(difference.shape[1]))
 
     def _lost(self, weights: Tensor) -> Tensor:
-        models = self.network(self.parameters, self._shares(weights))
+        shares = weights
+        if (self.counts != self.counts[0]).any():  # else the weights are the shares
+            shares = weights * self.counts
+            shares = shares / shares.sum(dim=1, keepdim=True)
+        models = self.network(self.parameters, shares)
         parts = [
             self.learner.rows_lost(models[number], number, rows) for number, rows in enumerate(self.rows) if rows.size
         ]
@@ -108,10 +112,3 @@ class NeuralTrials:
             return lost
         alone = weights[torch.arange(len(weights)), torch.as_tensor(self.target)] >= _WHOLE_WEIGHT
         return torch.where(alone[:, None], torch.cat(self.lost_alone) + 0 * lost, lost)
-
-    def _shares(self, weights: Tensor) -> Tensor:
-        """Return shares of the objective (P, N): the weights themselves, if all counts are equal."""
-        if (self.counts == self.counts[0]).all():
-            return weights
-        shares = weights * self.counts
-        return shares / shares.sum(dim=1, keepdim=True)

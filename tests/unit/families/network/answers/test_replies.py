@@ -6,10 +6,10 @@ import torch
 
 from comity.families.network.adam import Adam
 from comity.families.network.answers.learner import Learner
-from comity.families.network.answers.replies import gradients, local_steps, train_alone
+from comity.families.network.answers.replies import evaluate_models, gradients, local_steps, train_alone
 from comity.families.network.hypernetworks import Hypernetwork
 from comity.families.network.modules import Functional, perceptron
-from comity.questions import Gradients, LocalSteps, TrainAlone
+from comity.questions import EvaluateModels, Gradients, LocalSteps, TrainAlone
 from support.linear_networks import Linear
 
 RATE = 0.1
@@ -70,3 +70,17 @@ def test_a_model_that_is_best_where_held_out_is_left_as_it_is(rate: float) -> No
     answer = train_alone(learner, TrainAlone(linear.recipe, "alone", best, 40, rate))
     np.testing.assert_array_equal(answer.parameters, best)
     assert answer.loss[0] == pytest.approx(np.mean((x @ best - learner.targets[held].numpy()) ** 2))
+
+
+def test_models_are_judged_by_the_rows_kept_for_that_in_the_units_of_the_target() -> None:
+    linear = Linear.drawn(2, rows=90)
+    learner = linear.learners[0]
+    models = np.random.default_rng(0).normal(size=(3, linear.size))
+    answer = evaluate_models(learner, EvaluateModels(linear.recipe, "rmse", models, ("alone",) * 3))
+    rows = learner.judging
+    assert rows.size == 15
+    predicted = models[:, :-1] @ learner.inputs[rows].numpy().T + models[:, -1:]
+    lost = (predicted - learner.targets[rows].numpy()) ** 2
+    assert learner.target_scale.scale != 1
+    np.testing.assert_allclose(answer.values, learner.target_scale.scale * np.sqrt(lost.mean(axis=1)))
+    np.testing.assert_allclose(answer.gains, answer.values - answer.values[0])
