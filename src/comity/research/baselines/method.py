@@ -10,6 +10,7 @@ import numpy as np
 
 from comity.core.arrays import Floats, Tensors
 from comity.core.progress import TrainingProgress
+from comity.core.settings import check_settings
 from comity.research.baselines.session import Part, Session
 
 
@@ -21,6 +22,9 @@ class Method(ABC):
     """The part of the module that never leaves its client."""
     single_model: ClassVar[bool] = False
     """Whether all clients have the same model."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @abstractmethod
     def begin(self, session: Session) -> Any:

@@ -72,7 +72,7 @@ def test_rounds_are_chosen_by_the_worst_client() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="the ascent is 0; it must be a positive number"):
+    with pytest.raises(InputError, match="ascent is 0; it must be a number, more than 0"):
         AFL(ascent=0)
     with pytest.raises(InputError, match="the momentum is 1; it must be at least 0 and below 1"):
         AFL(momentum=1)

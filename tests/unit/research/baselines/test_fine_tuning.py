@@ -31,7 +31,7 @@ def test_there_are_as_many_rounds_as_there_may_be(rounds: int) -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="the share of rounds for fine-tuning is 1; it must be between 0 and 1"):
+    with pytest.raises(InputError, match="share is 1; it must be a number, more than 0 and less than 1"):
         FedAvgFineTuned(share=1)
-    with pytest.raises(InputError, match="the rate factor of fine-tuning is 0; it must be a positive number"):
+    with pytest.raises(InputError, match="rate_factor is 0; it must be a number, more than 0"):
         FedAvgFineTuned(rate_factor=0)

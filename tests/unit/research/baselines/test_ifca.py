@@ -61,7 +61,7 @@ def test_directions_are_grouped_whatever_their_length() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="clusters is 1; it must be 2 or more"):
+    with pytest.raises(InputError, match="clusters is 1; it must be a whole number, 2 or more"):
         IFCA(clusters=1)
     with pytest.raises(InputError, match="there are 4 clusters and 3 clients; take fewer clusters"):
         train(IFCA(clusters=4), small())

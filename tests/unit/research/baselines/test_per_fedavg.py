@@ -65,7 +65,5 @@ def test_what_it_learns_is_best_after_a_step_and_not_before() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(
-        InputError, match=r"the length of the adaptation step \(adapt\) is 0; it must be a positive number"
-    ):
+    with pytest.raises(InputError, match="adapt is 0; it must be a number, more than 0"):
         PerFedAvg(adapt=0)

@@ -48,7 +48,7 @@ def test_models_become_each_clients_own() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="the reach is -1; it must be a positive number"):
+    with pytest.raises(InputError, match="reach is -1; it must be a number, more than 0"):
         PFedHN(reach=-1)
     with pytest.raises(InputError, match="the width of a hypernetwork is 0; it must be 1 or more"):
         PFedHNPersonal(width=0).begin(small())

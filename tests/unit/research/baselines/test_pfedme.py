@@ -55,10 +55,10 @@ def test_the_more_it_is_pulled_the_nearer_it_stays() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pull": 0}, "the pull is 0; it must be a positive number"),
-        ({"reach": -1}, "the reach is -1; it must be a positive number"),
-        ({"mixing": float("nan")}, "the mixing is nan; it must be a positive number"),
-        ({"inner": 1}, "inner is 1; it must be 2 or more, as the first inner step is not pulled"),
+        ({"pull": 0}, "pull is 0; it must be a number, more than 0"),
+        ({"reach": -1}, "reach is -1; it must be a number, more than 0"),
+        ({"mixing": float("nan")}, "mixing is nan; it must be a number, more than 0"),
+        ({"inner": 1}, "inner is 1; it must be a whole number, 2 or more"),
     ],
 )
 def test_settings(settings: dict[str, float], message: str) -> None:

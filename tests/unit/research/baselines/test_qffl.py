@@ -55,7 +55,7 @@ def test_the_more_q_the_more_even_the_losses() -> None:
 
 @pytest.mark.parametrize("q", [-0.1, float("nan"), float("inf")])
 def test_settings(q: float) -> None:
-    with pytest.raises(InputError, match=f"q is {q}; it must be 0 or more"):
+    with pytest.raises(InputError, match=f"q is {q}; it must be a number, 0 or more"):
         QFFL(q)
 
 
