@@ -68,10 +68,11 @@ class Checkpoint:
             with safetensors.safe_open(self.file, framework="pt") as saved:
                 metadata = json.loads(saved.metadata()["comity"])
                 arrays = {name: saved.get_tensor(name) for name in saved.keys()}  # noqa: SIM118
+            adam = replace(state.adam, mean=arrays["mean"], square=arrays["square"], steps=metadata["adam_steps"])
             resumed = replace(
                 state,
                 parameters=arrays["parameters"],
-                adam=replace(state.adam, mean=arrays["mean"], square=arrays["square"], steps=metadata["adam_steps"]),
+                adam=adam,
                 best=arrays["best"],
                 best_step=metadata["best_step"],
                 best_loss=float.fromhex(metadata["best_loss"]),

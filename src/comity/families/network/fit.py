@@ -146,7 +146,7 @@ class NetworkFit(Fit):
         ]
 
     def evaluate(self, decisions: Sequence[Decision]) -> Evaluated:
-        """Take the models of a decision from the front, tune them if that is wanted, and evaluate them."""
+        """Take the models of a decision from the front, fine-tune them if the study says so, and evaluate them."""
         (decision,) = decisions
         clients = self.request.federation.clients
         own = np.stack([self._alone[client].parameters for client in clients])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -106,12 +108,12 @@ class Functional:
         A tied parameter is in several places, and has the name of the first.
         """
         names = {id(parameter): name for name, parameter in self.module.named_parameters()}
-        given = {*self.generated, *self.personal}
+        trained = {*self.generated, *self.personal}
         return tuple(
             (part._parameters, place, names[id(parameter)])
             for part in self.module.modules()
             for place, parameter in part._parameters.items()
-            if parameter is not None and names[id(parameter)] in given
+            if parameter is not None and names[id(parameter)] in trained
         )
 
 
@@ -155,13 +157,23 @@ def perceptron(inputs: int, outputs: int, width: int, depth: int, seed: int) -> 
     >>> [tuple(each.shape) for each in perceptron(3, 1, width=8, depth=1, seed=0).parameters()]
     [(8, 3), (8,), (1, 8), (1,)]
     """
-    before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(seed)
-    try:
+    with seeded(torch.default_generator, seed):
         layers: list[nn.Module] = []
         for _ in range(depth):
             layers += [nn.Linear(inputs, width), nn.SiLU()]
             inputs = width
         return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+@contextmanager
+def seeded(generator: torch.Generator, seed: int) -> Iterator[None]:
+    """Seed torch's own random numbers, such as those of initial values and of dropout, and restore them at the end.
+
+    The generator is used directly: `torch.manual_seed` is slow, as it also seeds devices that are not there.
+    """
+    before = generator.get_state()
+    generator.manual_seed(seed)
+    try:
+        yield
     finally:
-        torch.default_generator.set_state(before)
+        generator.set_state(before)

@@ -17,47 +17,37 @@ if TYPE_CHECKING:
     from comity.families.network.answers.learner import Learner
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """A point of a training: the shared parameters (1, D), and the client's personal ones (1, Dp)."""
-
-    model: Tensor
-    own: Tensor
-
-    def moved(self, by: Place, rate: float) -> Place:
-        """Return this place minus `rate` times a slope."""
-        return Place(self.model - rate * by.model, self.own - rate * by.own)
-
-
 @dataclass(frozen=True)
 class Rule(ABC):
-    """How a client trains from a start on its own rows, in a number of steps; its fields are its settings."""
+    """How a client trains from a start on its own rows, in a number of steps; its fields are its settings.
+
+    Places are tensors (1, D + Dp): the shared parameters of a model, followed by the client's personal ones.
+    """
 
     steps: int
     rate: float
 
     @abstractmethod
-    def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
+    def train(self, learner: Learner, start: Tensor, step: int) -> tuple[Tensor, float]:
         """Return the place after the last step, and the loss at the start; `step` gradients were computed before."""
 
 
-def _slope_at(learner: Learner, place: Place, step: int) -> tuple[float, Place]:
+def _slope_at(learner: Learner, place: Tensor, step: int) -> tuple[float, Tensor]:
     """Return the mean loss at a place on the rows of a step, and its gradient."""
-    first = torch.zeros(1, dtype=torch.long, device=place.model.device)
-    losses, by_model, by_own = learner.slopes(place.model, first, step, place.own)
-    return float(losses[0]), Place(by_model, by_own)
+    shared, network = learner.functional.size, torch.zeros(1, dtype=torch.long, device=place.device)
+    losses, by_model, by_own = learner.slopes(place[:, :shared], network, step, place[:, shared:].clone())
+    return float(losses[0]), torch.cat([by_model, by_own], dim=1)
 
 
 def _descend(
-    start: Place, steps: int, rate: float, momentum: float, slope_at: Callable[[Place, int], tuple[float, Place]]
-) -> tuple[Place, float]:
+    start: Tensor, steps: int, rate: float, momentum: float, slope_at: Callable[[Tensor, int], tuple[float, Tensor]]
+) -> tuple[Tensor, float]:
     """Descend with momentum along the slopes of a place and a step; return the last place and the first loss."""
-    place, first = start, 0.0
-    speed = Place(torch.zeros_like(start.model), torch.zeros_like(start.own))
+    place, speed, first = start, torch.zeros_like(start), 0.0
     for number in range(steps):
         loss, slope = slope_at(place, number)
-        speed = slope.moved(speed, -momentum)
-        place = place.moved(speed, rate)
+        speed = slope + momentum * speed
+        place = place - rate * speed
         first = first if number else loss
     return place, first
 
@@ -71,20 +61,22 @@ class Descent(Rule):
     pull: float = 0.0
 
     @property
-    def gradients_long(self) -> float:
+    def path_length(self) -> float:
         """The length of its path in units of rate times gradient, if the gradient is constant.
 
-        >>> Descent(steps=2, rate=0.1, momentum=0.5).gradients_long  # 1 + (1 + 0.5)
+        >>> Descent(steps=2, rate=0.1, momentum=0.5).path_length  # 1 + (1 + 0.5)
         2.5
         """
         return sum(1 - self.momentum**number for number in range(1, self.steps + 1)) / (1 - self.momentum)
 
-    def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
+    def train(self, learner: Learner, start: Tensor, step: int) -> tuple[Tensor, float]:
         """Return the place after the last step, and the loss at the start."""
+        shared = learner.functional.size
 
-        def pulled(place: Place, number: int) -> tuple[float, Place]:
+        def pulled(place: Tensor, number: int) -> tuple[float, Tensor]:
             loss, slope = _slope_at(learner, place, step + number)
-            return loss, Place(slope.model + self.pull * (place.model - start.model), slope.own)
+            slope[:, :shared] += self.pull * (place - start)[:, :shared]
+            return loss, slope
 
         return _descend(start, self.steps, self.rate, self.momentum, pulled)
 
@@ -110,19 +102,17 @@ class Meta(Rule):
         """The number of gradients in a step."""
         return 4 if self.curvature else 2
 
-    def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
+    def train(self, learner: Learner, start: Tensor, step: int) -> tuple[Tensor, float]:
         """Return the place after the last step, and the loss at the start."""
 
-        def after_a_step(place: Place, number: int) -> tuple[float, Place]:
+        def after_a_step(place: Tensor, number: int) -> tuple[float, Tensor]:
             batch = step + self.gradients * number
             loss, slope = _slope_at(learner, place, batch)
-            _, ahead = _slope_at(learner, place.moved(slope, self.inner_rate), batch + 1)
+            _, ahead = _slope_at(learner, place - self.inner_rate * slope, batch + 1)
             if self.curvature:
-                _, further = _slope_at(learner, place.moved(ahead, -self.spread), batch + 2)
-                _, nearer = _slope_at(learner, place.moved(ahead, self.spread), batch + 2)
-                double = 2 * self.spread
-                curved = Place((further.model - nearer.model) / double, (further.own - nearer.own) / double)
-                ahead = ahead.moved(curved, self.inner_rate)
+                _, further = _slope_at(learner, place + self.spread * ahead, batch + 2)
+                _, nearer = _slope_at(learner, place - self.spread * ahead, batch + 2)
+                ahead = ahead - self.inner_rate * ((further - nearer) / (2 * self.spread))
             return loss, ahead
 
         return _descend(start, self.steps, self.rate, self.momentum, after_a_step)
@@ -142,16 +132,15 @@ class Moreau(Rule):
     inner_rate: float
     momentum: float = 0.9
 
-    def train(self, learner: Learner, start: Place, step: int) -> tuple[Place, float]:
+    def train(self, learner: Learner, start: Tensor, step: int) -> tuple[Tensor, float]:
         """Return the place after the last step, and the loss at the start."""
         nearby = Descent(self.inner, self.inner_rate, momentum=self.momentum, pull=self.pull)
-        place, first = start, 0.0
-        for number in range(self.steps):
+
+        def of_envelope(place: Tensor, number: int) -> tuple[float, Tensor]:
             best, loss = nearby.train(learner, place, step + number * self.inner)
-            slope = Place(self.pull * (place.model - best.model), self.pull * (place.own - best.own))
-            place = place.moved(slope, self.rate)
-            first = first if number else loss
-        return place, first
+            return loss, self.pull * (place - best)
+
+        return _descend(start, self.steps, self.rate, 0.0, of_envelope)
 
 
 RULES: dict[str, type[Rule]] = {"descent": Descent, "meta": Meta, "moreau": Moreau}

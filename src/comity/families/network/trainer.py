@@ -115,14 +115,11 @@ class Trainer:
         rays = settings.rays.draw(len(clients), settings.per_step, settings.seed, state.step)
         parts = [part.requires_grad_() for part in network.parts(state.parameters.detach())]
         models = network.of_parts(parts, torch.as_tensor(rays, dtype=parts[0].dtype))
-        count = len(models)
-        sent = models.detach().numpy()
-        asked, places = {}, {}
-        for number, client in enumerate(clients):
-            here = np.flatnonzero(rays[:, number])
-            if here.size:
-                places[number] = here
-                asked[client] = Gradients(
+        count, sent = len(models), models.detach().numpy()
+        places = {number: np.flatnonzero(rays[:, number]) for number in np.flatnonzero(rays.any(axis=0)).tolist()}
+        answers = self.federation.ask(
+            {
+                clients[number]: Gradients(
                     recipe=self.recipe,
                     parameters=np.ascontiguousarray(sent[:, here].reshape(count * here.size, -1)),
                     networks=np.repeat(np.arange(count, dtype=np.float64), here.size),
@@ -130,12 +127,13 @@ class Trainer:
                     step=state.step,
                     rate=cosine(settings.rate, state.step, settings.steps),
                 )
-        answers = self.federation.ask(asked)
-        losses = np.zeros((count, *rays.shape))
-        slopes = {}
+                for number, here in places.items()
+            }
+        )
+        losses, slopes = np.zeros((count, *rays.shape)), {}
         for number, here in places.items():
             answer = answers[clients[number]]
-            self._check_finite(clients[number], state.step, answer.losses, answer.gradients)
+            _check_finite(clients[number], state.step, answer.losses, answer.gradients)
             losses[:, here, number] = answer.losses.reshape(count, -1)
             slopes[number] = torch.as_tensor(answer.gradients).reshape(count, here.size, -1)
         coefficients = self._coefficients(rays, losses, slopes, places)
@@ -164,8 +162,7 @@ class Trainer:
 
     def _averaged(self, state: State) -> tuple[Sequence[Tensor], float]:
         """Return the clients' mean change (K, P) for each local step, as a list of one part, and the objective."""
-        settings = self.settings
-        clients = self.federation.clients
+        settings, clients = self.settings, self.federation.clients
         steps = range(state.step * settings.local_steps, (state.step + 1) * settings.local_steps)
         rays = np.stack([settings.rays.draw(len(clients), settings.per_step, settings.seed, step) for step in steps])
         asked = {
@@ -230,7 +227,7 @@ class Trainer:
             }
         )
         for client, answer in answers.items():
-            self._check_finite(client, step, answer.losses)
+            _check_finite(client, step, answer.losses)
         return np.stack([answers[client].losses.reshape(folds, -1).mean(axis=0) for client in clients], axis=1)
 
     def _fixed_rays(self) -> Floats:
@@ -239,10 +236,10 @@ class Trainer:
         drawn = settings.rays.draw(count, settings.check_rays, settings.seed, 2**31)
         return np.concatenate([np.full((1, count), 1 / count), drawn])
 
-    @staticmethod
-    def _check_finite(client: str, step: int, *arrays: Tensors) -> None:
-        if not all(np.isfinite(array).all() for array in arrays):
-            raise _not_a_number(client, step)
+
+def _check_finite(client: str, step: int, *arrays: Tensors) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise _not_a_number(client, step)
 
 
 def _not_a_number(client: str, step: int) -> TrainingError:

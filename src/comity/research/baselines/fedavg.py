@@ -17,17 +17,9 @@ class Averaging(Method):
     Client i has n_i of n rows. A variant keeps a part of the module `personal`, and w is the rest.
     """
 
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial shared parameters (D,)."""
-        return session.base
-
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the average of the shared parameters after every client's steps."""
         return session.train_together(state, session.budget.descent(number), number)
-
-    def models(self, session: Session, state: Tensors) -> Tensors:
-        """Return the same shared parameters for every client (N, D)."""
-        return session.repeat(state)
 
 
 @final

@@ -25,10 +25,6 @@ class PerFedAvg(Method):
     curvature: bool = False
     adapt: Annotated[float, real(0, closed=False)] = 1.0
 
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial shared model (D,)."""
-        return session.base
-
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the average of the clients' models; a step takes several gradients, so a round has fewer steps."""
         budget = session.budget

@@ -28,10 +28,6 @@ class PFedMe(Method):
     reach: Annotated[float, real(0, closed=False)] = 1.0
     mixing: Annotated[float, real(0, closed=False)] = 1.0
 
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial shared model (D,)."""
-        return session.base
-
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the shared model after a round; a step takes several gradients, so a round has fewer steps."""
         budget = session.budget

@@ -31,15 +31,11 @@ class QFFL(Method):
     q: Annotated[float, real(0)] = 1.0
     equal_weights: bool = False
 
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial model (D,)."""
-        return session.base
-
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the model after a round."""
         rule = session.budget.descent(number)
         trained, initial_losses = session.train(self.models(session, state), rule, number)
-        lipschitz = 1 / (session.budget.rate * rule.gradients_long)
+        lipschitz = 1 / (session.budget.rate * rule.path_length)
         changes = lipschitz * (state - trained).astype(np.float64)
         losses = np.maximum(initial_losses, _MIN_LOSS)
         bounds = self.q * losses ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * losses**self.q
@@ -50,10 +46,6 @@ class QFFL(Method):
     def overall_loss(self, session: Session, losses: Floats) -> float:
         """Return the fair objective, up to a constant factor."""
         return float(self._shares(session) @ losses ** (self.q + 1))
-
-    def models(self, session: Session, state: Tensors) -> Tensors:
-        """Return the same model for every client (N, D)."""
-        return session.repeat(state)
 
     def _shares(self, session: Session) -> Floats:
         clients = len(session.clients)

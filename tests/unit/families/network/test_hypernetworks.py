@@ -1,4 +1,4 @@
-"""A trained front gives the models of its last network, and of all of them."""
+"""A trained front returns the models of its last network, or of all networks."""
 
 import numpy as np
 import torch

@@ -93,7 +93,7 @@ def test_there_is_a_model_for_every_client_and_a_seed_determines_it(name: str, m
 
 
 @pytest.mark.parametrize("name", ["local", "fedavg", "fedper", "ifca"])
-def test_rows_to_test_with_choose_no_round_and_no_model(name: str, made: Callable[..., Session]) -> None:
+def test_test_rows_choose_neither_rounds_nor_models(name: str, made: Callable[..., Session]) -> None:
     """If other rows to test with gave other models, these would be chosen by what they are then judged by."""
     session = made(replace(BUDGET, checks=5))
     members = tuple(replace(member, test=_spoilt(member.test), log=[]) for member in session.federation.members)
@@ -111,7 +111,7 @@ def _spoilt(test: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_numbers_of_32_bits_stay_so(name: str) -> None:
+def test_32_bit_numbers_stay_32_bit(name: str) -> None:
     trained = train(METHODS[name], table(double=False))
     assert trained.models.dtype == np.float32
     assert np.isfinite(trained.models).all()
@@ -141,7 +141,7 @@ def test_nothing_but_shared_parameters_is_sent(name: str, made: Callable[..., Se
         assert own.size > 0 or name not in PERSONAL
 
 
-def test_what_is_personal_is_moved_by_nobody_else() -> None:
+def test_personal_parameters_never_leave_their_client() -> None:
     """A head that begins as something that only its client knows is never sent."""
     for name in PERSONAL:
         session = module()
@@ -160,7 +160,7 @@ def test_what_is_personal_is_moved_by_nobody_else() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("steps", [1, 3])
-def test_no_more_gradients_are_spent_than_there_are(name: str, steps: int, counted: dict[str, int]) -> None:
+def test_no_more_gradients_are_computed_than_the_budget_allows(name: str, steps: int, counted: dict[str, int]) -> None:
     budget = replace(BUDGET, steps=steps)
     session, method = table(budget).with_personal(METHODS[name].personal), METHODS[name]
     session.reset_personal()

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from comity.core.arrays import Floats
 from comity.core.metrics import METRICS
 from comity.errors import InputError
 from comity.families.network.adam import Adam, cosine
@@ -16,7 +15,7 @@ from comity.families.network.answers.learner import DEVICE, Learner
 from comity.families.network.answers.noisy_gradients import noisy_slopes
 from comity.families.network.answers.trials import NeuralTrials
 from comity.families.network.hypernetworks import Hypernetwork, pull_back
-from comity.families.network.rules import Place, rule_of
+from comity.families.network.rules import rule_of
 from comity.questions import (
     EvaluateModels,
     Evaluation,
@@ -42,7 +41,7 @@ _CHECKS = 20  # of a model that is trained alone, on held-out rows
 
 def gradients(learner: Learner, question: Gradients) -> GradientsAnswer:
     """Return mean losses and gradients of models on the rows of a step, and train the personal parameters."""
-    networks = _places(question.networks)
+    networks = torch.as_tensor(question.networks, dtype=torch.long, device=DEVICE)
     losses, by_model, by_own = _slopes(learner, _tensor(learner, question.parameters), networks, question.step)
     _train_personal(learner, networks, by_own, _tensor(learner, question.shares), question.rate)
     return GradientsAnswer(_array(losses.double()), _array(by_model))
@@ -89,11 +88,11 @@ def _train_personal(learner: Learner, networks: Tensor, slopes: Tensor, shares: 
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
     """Return mean losses on the rows held out to choose by, or on the training rows if the recipe holds out none."""
     learner.personal.check(question.step, question.back_to)
-    models, networks = _tensor(learner, question.parameters), _places(question.networks)
+    models = _tensor(learner, question.parameters)
     losses = torch.zeros(len(models), dtype=torch.float64, device=DEVICE)
     for number, rows in enumerate(learner.held if learner.recipe.held else (learner.training,)):
-        here = torch.nonzero(networks == number)[:, 0]
-        if len(here) and rows.size:
+        here = np.flatnonzero(question.networks == number)
+        if here.size and rows.size:
             with torch.no_grad():
                 losses[here] = learner.rows_lost(models[here], number, rows).mean(dim=1).double()
     return HeldLossesAnswer(_array(losses))
@@ -124,10 +123,10 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
 
 def train_locally(learner: Learner, question: TrainLocally) -> TrainLocallyAnswer:
     """Train a model and the personal parameters on the client's rows by a rule."""
-    start = Place(_tensor(learner, question.parameters)[None], learner.personal.parameters[:1])
+    start = torch.cat([_tensor(learner, question.parameters)[None], learner.personal.parameters[:1]], dim=1)
     end, loss = rule_of(question.rule).train(learner, start, question.step)
-    learner.personal.parameters = end.own
-    model = _array(end.model[0])
+    learner.personal.parameters = end[:, learner.functional.size :].clone()
+    model = _array(end[0, : learner.functional.size])
     if question.weight != 1:
         model = model.astype(np.float64) * question.weight
     return TrainLocallyAnswer(model, np.array([loss * question.weight]))
@@ -196,10 +195,6 @@ def evaluate_models(learner: Learner, question: EvaluateModels) -> Evaluation:
 
 def _tensor(learner: Learner, array: Any) -> Tensor:
     return torch.as_tensor(array, dtype=learner.dtype, device=DEVICE)
-
-
-def _places(numbers: Floats) -> Tensor:
-    return torch.as_tensor(numbers, dtype=torch.long, device=DEVICE)
 
 
 def _array(tensor: Tensor) -> Any:

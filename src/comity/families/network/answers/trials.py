@@ -82,9 +82,9 @@ class NeuralTrials:
 
     def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
         """Return losses (P,), their derivatives by the weights (P, N), and zeros for the penalty."""
-        given = torch.tensor(weights, dtype=self.parameters.dtype, device=self.parameters.device, requires_grad=True)
-        losses = self._lost(given).mean(dim=1)
-        (slope,) = torch.autograd.grad(losses.sum(), given)
+        at = torch.tensor(weights, dtype=self.parameters.dtype, device=self.parameters.device, requires_grad=True)
+        losses = self._lost(at).mean(dim=1)
+        (slope,) = torch.autograd.grad(losses.sum(), at)
         return losses.detach().double().cpu().numpy(), slope.double().cpu().numpy(), np.zeros(len(weights))
 
     def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
