@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.families.glm.answers.moments import expand, moments, slopes
-from comity.families.network.answers.learners import learner_of
+from comity.families.network.answers.learner import learner_of
 from comity.families.network.answers.replies import gradients, local_steps
 from comity.families.network.hypernetworks import Hypernetwork
 from comity.questions import Expand, Gradients, LocalSteps, Moments, Recipe, Slopes, Split

@@ -8,8 +8,7 @@ import torch
 
 from comity.client import Client
 from comity.core.arrays import Floats
-from comity.families.network.answers.learner import Learner
-from comity.families.network.answers.learners import learner_of
+from comity.families.network.answers.learner import Learner, learner_of
 from comity.families.problem import state_problem
 from comity.federation import InProcess
 from comity.questions import Recipe

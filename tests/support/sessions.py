@@ -11,8 +11,7 @@ from torch import nn
 from comity.client import Client
 from comity.client.examples import DatasetClient
 from comity.core.arrays import Floats
-from comity.families.network.answers.learner import Learner
-from comity.families.network.answers.learners import learner_of
+from comity.families.network.answers.learner import Learner, learner_of
 from comity.families.network.modules import perceptron
 from comity.families.problem import state_problem
 from comity.federation import InProcess

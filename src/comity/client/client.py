@@ -71,7 +71,7 @@ class Client(Respondent):
             recipe: The model, the loss, and how the rows are split.
         """
         require("torch", "to train neural networks")
-        from comity.families.network.answers.learners import learner_of
+        from comity.families.network.answers.learner import learner_of
 
         return learner_of(self._table, recipe)
 

@@ -22,7 +22,7 @@ from comity.errors import InputError
 from comity.families.network.answers.learner import Learner
 from comity.families.network.losses import LOSSES
 from comity.families.network.modules import Functional, check_module
-from comity.families.network.target_scale import TargetScale
+from comity.families.network.prediction import TargetScale
 from comity.questions import Describe, Description, Recipe
 from comity.questions.schema import ColumnSummary
 
@@ -87,7 +87,7 @@ class DatasetClient(Respondent):
         if not personal:
             raise InputError(f"client {self.name!r} has trained no model with personal parameters")
         learner = personal[-1]
-        return learner.functional.state_of_personal(learner.personal.of(model)[-1])
+        return learner.functional.named(learner.functional.personal, learner.personal.of(model)[-1])
 
     def _count_rows(self, *, test: bool) -> int:
         return len((self._tests if test and self._tests is not None else self._examples)[1])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comity.core.extras import require
+from comity.core.files import open_atomic
 from comity.errors import FormatError, InputError
 from comity.questions import to_plain
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from comity.families.network.trainer import State, Trainer
 
 _FILE = "training.safetensors"
-_ARRAYS = ("parameters", "best")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +39,25 @@ class Checkpoint:
             )
 
     def save(self, trainer: Trainer, state: State) -> None:
-        """Save a state: to a temporary file first, so that the checkpoint is never incomplete."""
+        """Save a state, completely or not at all."""
         safetensors = require("safetensors.torch", "to keep trainings")
-        arrays = {name: getattr(state, name).contiguous() for name in _ARRAYS}
-        arrays |= {"mean": state.adam.mean.contiguous(), "square": state.adam.square.contiguous()}
+        adam = state.adam
+        arrays = {"parameters": state.parameters, "best": state.best, "mean": adam.mean, "square": adam.square}
         metadata = {
             "traffic": asdict(trainer.federation.traffic),
             "of": _fingerprint(trainer, state),
             "step": state.step,
-            "adam_steps": state.adam.steps,
+            "adam_steps": adam.steps,
             "best_step": state.best_step,
             "best_loss": state.best_loss.hex(),
             "checks": [[step, loss.hex()] for step, loss in state.checks],
         }
+        content = safetensors.save(
+            {name: array.contiguous() for name, array in arrays.items()}, metadata={"comity": json.dumps(metadata)}
+        )
         self.directory.mkdir(parents=True, exist_ok=True)
-        number, name = tempfile.mkstemp(dir=self.directory)
-        try:
-            with os.fdopen(number, "wb") as draft:
-                draft.write(safetensors.save(arrays, metadata={"comity": json.dumps(metadata)}))
-            Path(name).replace(self.file)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with open_atomic(self.file) as opened:
+            opened.write(content)
 
     def load(self, trainer: Trainer, state: State) -> State:
         """Return the saved state if there is one to resume from, else the given one."""
@@ -73,6 +68,18 @@ class Checkpoint:
             with safetensors.safe_open(self.file, framework="pt") as saved:
                 metadata = json.loads(saved.metadata()["comity"])
                 arrays = {name: saved.get_tensor(name) for name in saved.keys()}  # noqa: SIM118
+            adam = replace(state.adam, mean=arrays["mean"], square=arrays["square"], steps=metadata["adam_steps"])
+            resumed = replace(
+                state,
+                parameters=arrays["parameters"],
+                adam=adam,
+                best=arrays["best"],
+                best_step=metadata["best_step"],
+                best_loss=float.fromhex(metadata["best_loss"]),
+                step=metadata["step"],
+                checks=[(step, float.fromhex(loss)) for step, loss in metadata["checks"]],
+            )
+            traffic = {name: int(count) for name, count in metadata["traffic"].items()}
         except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{self.file}: this is no training that was kept ({error})") from None
         if metadata.get("of") != _fingerprint(trainer, state):
@@ -80,18 +87,9 @@ class Checkpoint:
                 f"{self.file}: this training is of another model, other clients, columns or settings; go on with the "
                 f"same, or remove {self.directory}"
             )
-        try:
-            state.parameters, state.best = (arrays[name] for name in _ARRAYS)
-            state.adam.mean, state.adam.square = arrays["mean"], arrays["square"]
-            state.adam.steps = metadata["adam_steps"]
-            state.step, state.best_step = metadata["step"], metadata["best_step"]
-            state.best_loss = float.fromhex(metadata["best_loss"])
-            state.checks = [(step, float.fromhex(loss)) for step, loss in metadata["checks"]]
-            for name, count in metadata["traffic"].items():  # the traffic before the interruption counts too
-                setattr(trainer.federation.traffic, name, int(count))
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"{self.file}: this is no training that was kept ({error})") from None
-        return state
+        for name, count in traffic.items():  # the traffic before the interruption counts too
+            setattr(trainer.federation.traffic, name, count)
+        return resumed
 
     def remove(self) -> None:
         """Remove the checkpoint after the training has ended."""

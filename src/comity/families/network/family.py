@@ -84,7 +84,7 @@ class Perceptron(Network):
 @final
 @dataclass(frozen=True)
 class Module(Network):
-    """A torch module of the user's, which only `comity.solve_modules` can be given."""
+    """A user's torch module, which only `comity.solve_modules` takes."""
 
     settings: ClassVar[frozenset[str]] = _TRAINING
     tabular: ClassVar[bool] = False

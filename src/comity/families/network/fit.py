@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,21 +13,19 @@ from threadpoolctl import threadpool_limits
 
 from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
-from comity.core.progress import Progress
 from comity.core.wording import mention
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
 from comity.families.family import Evaluated, Fit, Request
-from comity.families.network.front import HypernetworkFront
+from comity.families.network.hypernetworks import HypernetworkFront
 from comity.families.network.modules import Functional, perceptron
 from comity.families.network.searcher import ClientSearcher
-from comity.families.network.trainer import State, Trainer
+from comity.families.network.trainer import train
 from comity.families.network.training import Training
 from comity.families.problem import Problem
 from comity.questions import EvaluateModels, Evaluation, Recipe, Split, TrainAlone, TrainAloneAnswer
 
 if TYPE_CHECKING:
-    from comity.families.network.checkpoint import Checkpoint
     from comity.study import Study
 
 _TUNING_RATE = 0.1  # relative to the rate at which clients train alone
@@ -44,25 +42,14 @@ class Setup:
     training: Training
     problem: Problem
 
-    @property
-    def start(self) -> np.ndarray:
-        """The first model, as it is sent."""
-        return self.base.to(torch.float64 if self.recipe.double else torch.float32).numpy()
-
 
 def perceptron_setup(
     problem: Problem, study: Study, gradients: int | None = None, *, depth: int | None = None
 ) -> Setup:
-    """Return what perceptrons are trained on a table.
+    """Return the setup of perceptrons for a table.
 
-    Args:
-        problem: What is to be learned.
-        study: The settings.
-        gradients: How many gradients of a client the front may take, and how many a model alone.
-        depth: How many hidden layers there are, as in the study unless given; 0 is a linear model.
-
-    Returns:
-        The setup.
+    `gradients` limits how many gradients of a client the front may take, and how many a model alone. `depth` is the
+    number of hidden layers, as in the study unless given; 0 is a linear model.
     """
     depth = study.depth if depth is None else depth
     classes = len(problem.classes)
@@ -115,23 +102,23 @@ class NetworkFit(Fit):
 
     @cached_property
     def _front(self) -> HypernetworkFront:
-        federation, setup = self.request.federation, self.setup
-        trainer = Trainer(federation, setup.recipe, setup.training, len(setup.base))
+        request, setup = self.request, self.setup
+
+        def report(done: int, total: int, loss: float) -> None:
+            request.progress(f"training the front (loss {loss:.3g})", done, total)
+
+        rows = str(dict(setup.problem.rows))  # a saved training of other rows is not resumed
         with threadpool_limits(1):
-            return train(trainer, setup, self.request.progress, self.request.checkpoint)
+            return train(request.federation, setup.recipe, setup.base, setup.training, report, request.checkpoint, rows)
 
     @cached_property
     def _alone(self) -> dict[str, TrainAloneAnswer]:
         """Every client's model of its own rows."""
-        training = self.setup.training
+        recipe, training = self.setup.recipe, self.setup.training
         self.request.progress("training alone", 0, 1)
-        question = TrainAlone(
-            self.setup.recipe,
-            ModelKind.ALONE.value,
-            self.setup.start,
-            training.steps_alone or training.steps,
-            training.rate_alone,
-        )
+        start = self.setup.base.to(torch.float64 if recipe.double else torch.float32).numpy()
+        steps = training.steps_alone or training.steps
+        question = TrainAlone(recipe, ModelKind.ALONE.value, start, steps, training.rate_alone)
         with threadpool_limits(1):
             return self.request.federation.ask(question)
 
@@ -159,89 +146,62 @@ class NetworkFit(Fit):
         ]
 
     def evaluate(self, decisions: Sequence[Decision]) -> Evaluated:
-        """Take the models of a decision from the front, tune them if that is wanted, and evaluate them."""
+        """Take the models of a decision from the front, fine-tune them if the study says so, and evaluate them."""
         (decision,) = decisions
         clients = self.request.federation.clients
         own = np.stack([self._alone[client].parameters for client in clients])
         models = {kind: own.copy() for kind in ModelKind}
-        heads = {client: dict.fromkeys(ModelKind, ModelKind.ALONE) for client in clients}
+        shared: dict[ModelKind, list[int]] = {kind: [] for kind in ModelKind}
         with threadpool_limits(1):
             for kind in (ModelKind.COALITION, ModelKind.BEST, ModelKind.TOGETHER):
                 weights = decision.points[kind].weights
-                shared = np.flatnonzero(weights.sum(axis=1) > np.diag(weights))
                 shares = weights * self._counts
                 begin = self._front.models_of_all(shares / shares.sum(axis=1, keepdims=True))
-                models[kind][shared] = begin[-1][shared]
-                for place in shared.tolist():
-                    heads[clients[place]][kind] = kind
-                if self.request.study.fine_tune and shared.size and kind is not ModelKind.TOGETHER:
-                    self._tune(kind, begin, shared.tolist(), models[kind])
+                here = shared[kind] = np.flatnonzero(weights.sum(axis=1) > np.diag(weights)).tolist()
+                models[kind][here] = begin[-1][here]
+                if self.request.study.fine_tune and here and kind is not ModelKind.TOGETHER:
+                    self._tune(kind, begin, here, models[kind])
             self.request.progress("evaluating", 0, 1)
-            evaluations = self._evaluations(models, heads)
+            evaluations = self._evaluations(models, shared)
         zeros = {kind: np.zeros(len(clients)) for kind in ModelKind}
-        warnings = tuple(self._few_held_rows())
-        return Evaluated({kind: each.astype(np.float64) for kind, each in models.items()}, zeros, evaluations, warnings)
+        doubles = {kind: each.astype(np.float64) for kind, each in models.items()}
+        return Evaluated(doubles, zeros, evaluations, self._few_held_rows())
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Return the evaluations: clients that keep rows for testing used these."""
         return evaluated.evaluations
 
     def _evaluations(
-        self, models: Mapping[ModelKind, np.ndarray], heads: Mapping[str, Mapping[ModelKind, ModelKind]]
+        self, models: Mapping[ModelKind, np.ndarray], shared: Mapping[ModelKind, Sequence[int]]
     ) -> dict[str, Evaluation]:
-        """Ask how well each client's models do, with the personal parts that go with them."""
-        recipe, metric = self.setup.recipe, self.setup.problem.metric
-        return self.request.federation.ask(
-            {
-                client: EvaluateModels(
-                    recipe,
-                    metric,
-                    np.stack([models[kind][place] for kind in ModelKind]),
-                    tuple(heads[client][kind].value for kind in ModelKind),
-                )
-                for place, client in enumerate(self.request.federation.clients)
-            }
-        )
+        """Ask how well each client's models do; models that are not shared have the personal parts of those alone."""
+        questions = {}
+        for place, client in enumerate(self.request.federation.clients):
+            heads = tuple((kind if place in shared[kind] else ModelKind.ALONE).value for kind in ModelKind)
+            parameters = np.stack([models[kind][place] for kind in ModelKind])
+            questions[client] = EvaluateModels(self.setup.recipe, self.setup.problem.metric, parameters, heads)
+        return self.request.federation.ask(questions)
 
     def _tune(self, kind: ModelKind, begin: np.ndarray, shared: Sequence[int], models: np.ndarray) -> None:
         """Train `begin` (K, N, D) further on the rows of each client that shares, and put the result into `models`."""
-        federation, recipe = self.request.federation, self.setup.recipe
+        clients, recipe = self.request.federation.clients, self.setup.recipe
         steps, rate = self.request.study.fine_tune, _TUNING_RATE * self.setup.training.rate_alone
         self.request.progress(f"tuning the models {kind}", 0, 1)
-        questions = {
-            federation.clients[place]: TrainAlone(
-                recipe, kind.value, np.ascontiguousarray(begin[:, place]), steps, rate
-            )
-            for place in shared
-        }
-        for client, answer in federation.ask(questions).items():
-            models[federation.clients.index(client)] = answer.parameters
+        starts = {clients[place]: np.ascontiguousarray(begin[:, place]) for place in shared}
+        questions = {client: TrainAlone(recipe, kind.value, start, steps, rate) for client, start in starts.items()}
+        for client, answer in self.request.federation.ask(questions).items():
+            models[clients.index(client)] = answer.parameters
 
-    def _few_held_rows(self) -> Iterator[str]:
+    def _few_held_rows(self) -> tuple[str, ...]:
+        """Return a warning if clients hold out too few rows to choose collaborators by."""
         recipe, rows = self.setup.recipe, self.setup.problem.rows
         held = {client: count // recipe.parts if recipe.folds == 1 else count for client, count in rows.items()}
         few = [client for client, count in held.items() if count < _MIN_HELD_ROWS]
-        if few:
-            others = f" and {len(few) - 1} more have" if len(few) > 1 else " has"
-            yield (
-                f"client {few[0]!r}{others} fewer than {_MIN_HELD_ROWS} rows to choose collaborators by; with five "
-                f"folds ({mention('folds', 5)}) all its rows choose, in five trainings"
-            )
-
-
-def train(
-    trainer: Trainer, setup: Setup, progress: Progress, checkpoint: Checkpoint | None = None
-) -> HypernetworkFront:
-    """Train a front, from a checkpoint if there is one, and save it there at intervals."""
-    state: State = trainer.begin(setup.base)
-    state.origin += str(dict(setup.problem.rows))  # a saved training of other rows is not resumed
-    if checkpoint is not None:
-        state = checkpoint.load(trainer, state)
-    for saved in trainer.step(state, partial(_report_loss, progress)):
-        if checkpoint is not None:
-            checkpoint.save(trainer, saved)
-    return trainer.finish(state)
-
-
-def _report_loss(progress: Progress, done: int, total: int, loss: float) -> None:
-    progress(f"training the front (loss {loss:.3g})", done, total)
+        if not few:
+            return ()
+        others = f" and {len(few) - 1} more have" if len(few) > 1 else " has"
+        warning = (
+            f"client {few[0]!r}{others} fewer than {_MIN_HELD_ROWS} rows to choose collaborators by; with five "
+            f"folds ({mention('folds', 5)}) all its rows choose, in five trainings"
+        )
+        return (warning,)

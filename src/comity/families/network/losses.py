@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -31,11 +30,11 @@ def check_fit(outputs: Tensor, every_target: Tensor, loss: RowLoss, name: str) -
     """Raise an error if a model's outputs for the first rows, or any target, do not fit the loss."""
     targets = every_target[: len(outputs)]
     if loss is squared:
-        given, wanted = outputs.reshape(len(outputs), -1).shape, targets.reshape(len(targets), -1).shape
-        if given != wanted:
+        predicted, observed = (each.reshape(len(each), -1).shape for each in (outputs, targets))
+        if predicted != observed:
             raise InputError(
-                f"the model gives {given[1]} numbers a row and the target has {wanted[1]}; the loss {name!r} wants "
-                "as many"
+                f"the model gives {predicted[1]} numbers a row and the target has {observed[1]}; the loss {name!r} "
+                "wants as many"
             )
     if loss is cross_entropy:
         if outputs.dim() != 2:
@@ -50,13 +49,12 @@ def check_fit(outputs: Tensor, every_target: Tensor, loss: RowLoss, name: str) -
                 f"{name!r}, classes are 0 to {outputs.shape[1] - 1}"
             )
     try:
-        rows = loss(outputs, targets)
+        rows: object = loss(outputs, targets)
     except (RuntimeError, IndexError, ValueError, TypeError) as error:
         raise InputError(
             f"the model's output of shape {tuple(outputs.shape)} does not fit the loss {name!r} with a target of shape "
             f"{tuple(targets.shape)} ({str(error).splitlines()[0]})"
         ) from None
-    found: object = rows
-    if not isinstance(found, torch.Tensor) or found.shape != (len(outputs),):
-        shape = tuple(found.shape) if isinstance(found, torch.Tensor) else type(found).__name__
+    shape = tuple(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
+    if shape != (len(outputs),):
         raise InputError(f"the loss {name!r} gives {shape}; it must give one number for each row ({len(outputs)},)")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,9 @@ class Functional:
         names = [name for name, parameter in module.named_parameters() if parameter.requires_grad]
         own = [name for name in names if personal is not None and re.search(personal, name)]
         if personal is not None and not own:
+            listed = ", ".join(names[:_MAX_NAMES_SHOWN]) + (" …" if len(names) > _MAX_NAMES_SHOWN else "")
             raise InputError(
-                f"no parameter of the model matches the pattern {personal!r} for personal ones; it has {_list(names)}"
+                f"no parameter of the model matches the pattern {personal!r} for personal ones; it has {listed}"
             )
         if len(own) == len(names):
             raise InputError(
@@ -56,16 +58,16 @@ class Functional:
     @property
     def size(self) -> int:
         """The number of generated parameters, D."""
-        return sum(self._sizes[name] for name in self.generated)
+        return sum(self._shapes[name].numel() for name in self.generated)
 
-    @property
-    def personal_size(self) -> int:
-        """The number of personal parameters, Dp."""
-        return sum(self._sizes[name] for name in self.personal)
+    @cached_property
+    def recurrent(self) -> bool:
+        """Whether the module has recurrent layers, which cannot be vectorised over models or rows."""
+        return any(isinstance(part, nn.RNNBase) for part in self.module.modules())
 
     def __call__(self, flat: Tensor, own: Tensor, inputs: Tensor) -> Tensor:
         """Return the outputs of the model for inputs (n, …), with generated (D,) and personal parameters (Dp,)."""
-        parameters = {**self._unflattened(self.generated, flat), **self._unflattened(self.personal, own)}
+        parameters = self.named(self.generated, flat) | self.named(self.personal, own)
         # Like `torch.func.functional_call`, which looks up the places each time; that takes as long as a small model.
         before = [(held, place, held[place]) for held, place, _ in self._places]
         try:
@@ -87,14 +89,13 @@ class Functional:
 
         return flattened(self.generated), flattened(self.personal)
 
-    def state(self, flat: Tensor, own: Tensor) -> dict[str, Tensor]:
-        """Return parameters by name, as in torch's state dictionaries."""
-        state = self._unflattened(self.generated, flat)
-        return state | self._unflattened(self.personal, own) if own.numel() else state
-
-    def state_of_personal(self, own: Tensor) -> dict[str, Tensor]:
-        """Return personal parameters by name."""
-        return self._unflattened(self.personal, own)
+    def named(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
+        """Return the parts of a vector by the names of the parameters that it holds, as in state dictionaries."""
+        if not names:
+            return {}
+        shapes = [self._shapes[name] for name in names]
+        parts = torch.split_with_sizes(flat, [shape.numel() for shape in shapes])
+        return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
 
     @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
@@ -107,24 +108,13 @@ class Functional:
         A tied parameter is in several places, and has the name of the first.
         """
         names = {id(parameter): name for name, parameter in self.module.named_parameters()}
-        given = {*self.generated, *self.personal}
+        trained = {*self.generated, *self.personal}
         return tuple(
             (part._parameters, place, names[id(parameter)])
             for part in self.module.modules()
             for place, parameter in part._parameters.items()
-            if parameter is not None and names[id(parameter)] in given
+            if parameter is not None and names[id(parameter)] in trained
         )
-
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
-        return {name: prod(shape) for name, shape in self._shapes.items()}
-
-    def _unflattened(self, names: tuple[str, ...], flat: Tensor) -> dict[str, Tensor]:
-        if not names:
-            return {}
-        shapes = [self._shapes[name] for name in names]
-        parts = torch.split_with_sizes(flat, [self._sizes[name] for name in names])
-        return {name: part.reshape(shape) for name, shape, part in zip(names, shapes, parts, strict=True)}
 
 
 def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None = None) -> dict[str, Tensor]:
@@ -135,9 +125,10 @@ def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None 
             f"the module has {functional.size:,} parameters to be shared and the model {flat.size:,}; give the module "
             "that it was trained with, and the pattern for personal ones"
         )
-    dtype = next(module.parameters()).dtype
-    own = {name: each for name, each in module.state_dict().items() if name not in dict(module.named_parameters())}
-    return functional.state(torch.as_tensor(flat, dtype=dtype), torch.zeros(0)) | own
+    parameters = dict(module.named_parameters())
+    others = {name: each for name, each in module.state_dict().items() if name not in parameters}
+    model = torch.as_tensor(flat, dtype=next(module.parameters()).dtype)
+    return functional.named(functional.generated, model) | others
 
 
 def check_module(module: Any) -> None:
@@ -166,17 +157,23 @@ def perceptron(inputs: int, outputs: int, width: int, depth: int, seed: int) -> 
     >>> [tuple(each.shape) for each in perceptron(3, 1, width=8, depth=1, seed=0).parameters()]
     [(8, 3), (8,), (1, 8), (1,)]
     """
-    before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(seed)
-    try:
+    with seeded(torch.default_generator, seed):
         layers: list[nn.Module] = []
         for _ in range(depth):
             layers += [nn.Linear(inputs, width), nn.SiLU()]
             inputs = width
         return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+@contextmanager
+def seeded(generator: torch.Generator, seed: int) -> Iterator[None]:
+    """Seed torch's own random numbers, such as those of initial values and of dropout, and restore them at the end.
+
+    The generator is used directly: `torch.manual_seed` is slow, as it also seeds devices that are not there.
+    """
+    before = generator.get_state()
+    generator.manual_seed(seed)
+    try:
+        yield
     finally:
-        torch.default_generator.set_state(before)
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names[:_MAX_NAMES_SHOWN]) + (" …" if len(names) > _MAX_NAMES_SHOWN else "")
+        generator.set_state(before)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from comity.core.arrays import Floats
-from comity.errors import InputError
+from comity.core.settings import check_settings, real, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +24,12 @@ class Rays:
     [1, 2]
     """
 
-    alpha: float = 1.0
-    sparse: float = 0.9
-    most: int = 12
+    alpha: Annotated[float, real(0, closed=False)] = 1.0
+    sparse: Annotated[float, real(0, 1)] = 0.9
+    most: Annotated[int, whole(1)] = 12
 
     def __post_init__(self) -> None:
-        if not self.alpha > 0 or not 0 <= self.sparse <= 1 or self.most < 1:
-            raise InputError(
-                f"rays have alpha {self.alpha}, sparse {self.sparse} and most {self.most}; alpha must be positive, "
-                "sparse a share, and most 1 or more"
-            )
+        check_settings(self)
 
     def draw(self, clients: int, count: int, seed: int, step: int) -> Floats:
         """Return rays (count, clients), which the seed and the step determine."""

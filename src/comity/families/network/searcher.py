@@ -16,7 +16,7 @@ from comity.search.choices import Choices
 from comity.search.collaborators import Search
 from comity.search.descent import Points
 
-_CHOSEN, _BEST, _ALONE = range(3)
+_CHOSEN, _BEST, _ALONE = range(3)  # the points of an answer
 
 
 @final
@@ -50,13 +50,8 @@ class ClientSearcher:
         found = self._ask("choose", target, face, strength)
         if progress is not None:
             progress(target.size, target.size)
-        return Choices(
-            np.stack([answer.sets[row] > 0 for answer, row in found]),
-            _points(found, _CHOSEN),
-            _points(found, _BEST),
-            _points(found, _ALONE),
-            np.array([answer.tolerance[row] for answer, row in found]),
-        )
+        chosen, best, alone = (_points(found, which) for which in (_CHOSEN, _BEST, _ALONE))
+        return Choices(found.sets > 0, chosen, best, alone, found.tolerance)
 
     def best(self, target: Integers, face: Booleans, strength: float) -> Points:
         """Return every target's best point, from several starts."""
@@ -74,8 +69,7 @@ class ClientSearcher:
     def errors(self, target: Integers, one: Points, other: Points) -> Floats:
         """Return the standard error (P,) of the difference in loss between two points, paired by row."""
         everybody = np.ones(one.weights.shape, np.bool_)
-        found = self._ask("errors", target, everybody, 0.0, one.weights, other.weights)
-        return np.array([answer.errors[row] for answer, row in found])
+        return self._ask("errors", target, everybody, 0.0, one.weights, other.weights).errors
 
     def _ask(
         self,
@@ -85,8 +79,8 @@ class ClientSearcher:
         strength: float,
         start: Floats | None = None,
         other: Floats | None = None,
-    ) -> list[tuple[SearchFrontAnswer, int]]:
-        """Ask every target about all its faces in one round; return for each trial the answer and its row in it."""
+    ) -> SearchFrontAnswer:
+        """Ask every target about all its faces in one round; return the answers as one, in the order of the trials."""
         unused = np.zeros(face.shape)
         start, other = (unused if weights is None else weights for weights in (start, other))
         rows = {own: np.flatnonzero(target == own) for own in np.unique(target).tolist()}
@@ -110,16 +104,15 @@ class ClientSearcher:
                 for own, here in rows.items()
             }
         )
-        return [
-            (answers[names[own]], int(np.flatnonzero(rows[own] == trial)[0]))
-            for trial, own in enumerate(target.tolist())
-        ]
+        order = np.concatenate(list(rows.values())).argsort()
+
+        def joined(field: str, axis: int = 0) -> Floats:
+            return np.concatenate([getattr(answers[names[own]], field) for own in rows], axis).take(order, axis)
+
+        return SearchFrontAnswer(
+            joined("sets"), joined("weights", 1), joined("losses", 1), joined("tolerance"), joined("errors")
+        )
 
 
-def _points(found: list[tuple[SearchFrontAnswer, int]], kind: int) -> Points:
-    """Return the points of one kind (chosen, best or alone) from answers and rows in them."""
-    return Points(
-        np.stack([answer.weights[kind, row] for answer, row in found]),
-        np.zeros(len(found)),
-        np.array([answer.losses[kind, row] for answer, row in found]),
-    )
+def _points(found: SearchFrontAnswer, which: int) -> Points:
+    return Points(found.weights[which], np.zeros(len(found.sets)), found.losses[which])

@@ -16,6 +16,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,20 +26,24 @@ from comity.core.arrays import Floats, Tensors
 from comity.core.progress import TrainingProgress
 from comity.errors import InputError, NotFiniteError, TrainingError
 from comity.families.network.adam import Adam, cosine
-from comity.families.network.front import HypernetworkFront
-from comity.families.network.hypernetworks import Hypernetwork
+from comity.families.network.hypernetworks import Hypernetwork, HypernetworkFront, pull_back
 from comity.families.network.training import Training
-from comity.families.network.vjp import pull_back
 from comity.federation import Federation
 from comity.questions import Gradients, HeldLosses, LocalSteps, Recipe
 from comity.search.scalarisers import SCALARISERS
+
+if TYPE_CHECKING:
+    from comity.families.network.checkpoint import Checkpoint
 
 _MIN_CLIENTS_IN_HIDDEN_SUM = 2
 
 
 @dataclass(eq=False)
 class State:
-    """The state of a training: everything needed to continue it after an interruption."""
+    """The state of a training: everything needed to continue it after an interruption.
+
+    `origin` says where it began: a digest of the initial parameters, and what else must be the same to continue it.
+    """
 
     parameters: Tensor
     adam: Adam
@@ -48,12 +53,6 @@ class State:
     step: int = 0
     checks: list[tuple[int, float]] = field(default_factory=list)
     origin: str = ""
-
-    @classmethod
-    def begin(cls, parameters: Tensor) -> State:
-        """Return the state before the first step; `origin` is a digest of the initial parameters."""
-        origin = hashlib.sha256(parameters.numpy().tobytes()).hexdigest()
-        return cls(parameters, Adam.begin(parameters), parameters.clone(), origin=origin)
 
     def stalled(self, patience: int) -> bool:
         """Return whether the last `patience` checks brought no improvement; with a patience of 0, always False."""
@@ -82,8 +81,9 @@ class Trainer:
                 "clients otherwise; take the scalariser 'linear', or no personal parameters"
             )
         dtype = torch.float64 if self.recipe.double else torch.float32
-        start = [self.network.initial(base.to(dtype), self.settings.seed)] * self.recipe.networks
-        return State.begin(torch.stack(start))
+        start = torch.stack([self.network.initial(base.to(dtype), self.settings.seed)] * self.recipe.networks)
+        origin = hashlib.sha256(start.numpy().tobytes()).hexdigest()
+        return State(start, Adam.begin(start), start.clone(), origin=origin)
 
     def step(self, state: State, progress: TrainingProgress | None = None) -> Iterator[State]:
         """Train from a state to the end, and yield it after every check, when it may be saved to resume from."""
@@ -115,14 +115,11 @@ class Trainer:
         rays = settings.rays.draw(len(clients), settings.per_step, settings.seed, state.step)
         parts = [part.requires_grad_() for part in network.parts(state.parameters.detach())]
         models = network.of_parts(parts, torch.as_tensor(rays, dtype=parts[0].dtype))
-        count = len(models)
-        sent = models.detach().numpy()
-        asked, places = {}, {}
-        for number, client in enumerate(clients):
-            here = np.flatnonzero(rays[:, number])
-            if here.size:
-                places[number] = here
-                asked[client] = Gradients(
+        count, sent = len(models), models.detach().numpy()
+        places = {number: np.flatnonzero(rays[:, number]) for number in np.flatnonzero(rays.any(axis=0)).tolist()}
+        answers = self.federation.ask(
+            {
+                clients[number]: Gradients(
                     recipe=self.recipe,
                     parameters=np.ascontiguousarray(sent[:, here].reshape(count * here.size, -1)),
                     networks=np.repeat(np.arange(count, dtype=np.float64), here.size),
@@ -130,12 +127,13 @@ class Trainer:
                     step=state.step,
                     rate=cosine(settings.rate, state.step, settings.steps),
                 )
-        answers = self.federation.ask(asked)
-        losses = np.zeros((count, *rays.shape))
-        slopes = {}
+                for number, here in places.items()
+            }
+        )
+        losses, slopes = np.zeros((count, *rays.shape)), {}
         for number, here in places.items():
             answer = answers[clients[number]]
-            self._check_finite(clients[number], state.step, answer.losses, answer.gradients)
+            _check_finite(clients[number], state.step, answer.losses, answer.gradients)
             losses[:, here, number] = answer.losses.reshape(count, -1)
             slopes[number] = torch.as_tensor(answer.gradients).reshape(count, here.size, -1)
         coefficients = self._coefficients(rays, losses, slopes, places)
@@ -164,8 +162,7 @@ class Trainer:
 
     def _averaged(self, state: State) -> tuple[Sequence[Tensor], float]:
         """Return the clients' mean change (K, P) for each local step, as a list of one part, and the objective."""
-        settings = self.settings
-        clients = self.federation.clients
+        settings, clients = self.settings, self.federation.clients
         steps = range(state.step * settings.local_steps, (state.step + 1) * settings.local_steps)
         rays = np.stack([settings.rays.draw(len(clients), settings.per_step, settings.seed, step) for step in steps])
         asked = {
@@ -202,8 +199,8 @@ class Trainer:
         """
         rays = self._fixed_rays()
         losses = self._ask_held(state.parameters, rays, state.step, back_to)
-        linear = self.settings.scalariser == "linear"
-        loss = float((losses.min(axis=0) if linear else (rays * losses[:-1]).max(axis=1)).mean())
+        best = losses.min(axis=0) if self.settings.scalariser == "linear" else (rays * losses[:-1]).max(axis=1)
+        loss = float(best.mean())
         state.checks.append((state.step, loss))
         if loss < state.best_loss:
             state.best, state.best_step, state.best_loss = state.parameters.clone(), state.step, loss
@@ -221,9 +218,7 @@ class Trainer:
             {
                 client: HeldLosses(
                     recipe=self.recipe,
-                    parameters=np.concatenate([models, own[:, place : place + 1]], axis=1).reshape(
-                        -1, models.shape[-1]
-                    ),
+                    parameters=np.concatenate([models, own[:, [place]]], axis=1).reshape(-1, self.size),
                     networks=np.repeat(np.arange(folds, dtype=np.float64), len(rays) + 1),
                     step=step,
                     back_to=back_to,
@@ -232,7 +227,7 @@ class Trainer:
             }
         )
         for client, answer in answers.items():
-            self._check_finite(client, step, answer.losses)
+            _check_finite(client, step, answer.losses)
         return np.stack([answers[client].losses.reshape(folds, -1).mean(axis=0) for client in clients], axis=1)
 
     def _fixed_rays(self) -> Floats:
@@ -241,10 +236,10 @@ class Trainer:
         drawn = settings.rays.draw(count, settings.check_rays, settings.seed, 2**31)
         return np.concatenate([np.full((1, count), 1 / count), drawn])
 
-    @staticmethod
-    def _check_finite(client: str, step: int, *arrays: Tensors) -> None:
-        if not all(np.isfinite(array).all() for array in arrays):
-            raise _not_a_number(client, step)
+
+def _check_finite(client: str, step: int, *arrays: Tensors) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise _not_a_number(client, step)
 
 
 def _not_a_number(client: str, step: int) -> TrainingError:
@@ -255,11 +250,25 @@ def _not_a_number(client: str, step: int) -> TrainingError:
 
 
 def train(
-    federation: Federation, recipe: Recipe, base: Tensor, settings: Training, progress: TrainingProgress | None = None
+    federation: Federation,
+    recipe: Recipe,
+    base: Tensor,
+    settings: Training,
+    progress: TrainingProgress | None = None,
+    checkpoint: Checkpoint | None = None,
+    rows: str = "",
 ) -> HypernetworkFront:
-    """Train a hypernetwork whose models are all `base` (D,) before the first step."""
+    """Train a hypernetwork whose models are all `base` (D,) before the first step.
+
+    With a checkpoint, the training continues from there if it was saved with the same `rows`, a description of the
+    clients' rows, and is saved there at intervals.
+    """
     trainer = Trainer(federation, recipe, settings, len(base))
     state = trainer.begin(base)
-    for _ in trainer.step(state, progress):
-        pass
+    state.origin += rows
+    if checkpoint is not None:
+        state = checkpoint.load(trainer, state)
+    for saved in trainer.step(state, progress):
+        if checkpoint is not None:
+            checkpoint.save(trainer, saved)
     return trainer.finish(state)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from comity.core.settings import check_settings, real, whole
 from comity.errors import InputError
 from comity.families.network.hypernetworks import Hypernetwork
 from comity.families.network.rays import Rays
@@ -38,19 +40,20 @@ class Training:
     rank: int = 16
     scalariser: str = "linear"
     rays: Rays = field(default_factory=Rays)
-    per_step: int = 8
-    steps: int = 800
-    rate: float = 5e-3
-    checks: int = 20
-    check_rays: int = 48
-    patience: int = 0
-    local_steps: int = 0
-    local_rate: float = 1e-3
-    rate_alone: float = 1e-2
-    steps_alone: int = 0
+    per_step: Annotated[int, whole(1)] = 8
+    steps: Annotated[int, whole(1)] = 800
+    rate: Annotated[float, real(0, closed=False)] = 5e-3
+    checks: Annotated[int, whole(1)] = 20
+    check_rays: Annotated[int, whole()] = 48
+    patience: Annotated[int, whole()] = 0
+    local_steps: Annotated[int, whole()] = 0
+    local_rate: Annotated[float, real(0, closed=False)] = 1e-3
+    rate_alone: Annotated[float, real(0, closed=False)] = 1e-2
+    steps_alone: Annotated[int, whole()] = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.scalariser not in SCALARISERS:
             raise InputError(f"there is no scalariser {self.scalariser!r}; there are {', '.join(SCALARISERS)}")
         if self.local_steps and self.scalariser != "linear":
@@ -58,15 +61,6 @@ class Training:
                 f"the scalariser {self.scalariser!r} needs every client's gradient, which local steps do not give; "
                 "take exact gradients (no local steps) or the scalariser 'linear'"
             )
-        for name in ("per_step", "steps", "checks"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("patience", "local_steps", "check_rays", "steps_alone"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        for name in ("rate", "local_rate", "rate_alone"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"the {name} is {getattr(self, name)}; it must be positive")
 
     def network(self, clients: int, size: int) -> Hypernetwork:
         """Return the hypernetwork for a number of clients and of parameters of a model."""

@@ -29,7 +29,7 @@ _MODULES = (
     "flwr.supernode.runtime.run_clientapp",
 )
 _TORCH_MODULES = (
-    "comity.families.network.answers.learners",
+    "comity.families.network.answers.learner",
     "comity.families.network.answers.replies",
     "comity.families.network.answers.memory",
 )

@@ -37,24 +37,4 @@ METHODS: dict[str, Method] = {
     "ifca": IFCA(),
 }
 
-__all__ = [
-    "AFL",
-    "IFCA",
-    "METHODS",
-    "QFFL",
-    "Budget",
-    "FedAvg",
-    "FedAvgFineTuned",
-    "FedPer",
-    "LGFedAvg",
-    "Local",
-    "Method",
-    "PFedHN",
-    "PFedHNPersonal",
-    "PFedMe",
-    "PerFedAvg",
-    "Session",
-    "Trained",
-    "refit",
-    "train",
-]
+__all__ = ["METHODS", "Budget", "Method", "Session", "Trained", "refit", "train"]

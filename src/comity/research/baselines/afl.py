@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
 
 import numpy as np
 
 from comity.core.arrays import Floats, Tensors
+from comity.core.settings import real
 from comity.errors import InputError
 from comity.families.network.adam import cosine
 from comity.research.baselines.method import Method
-from comity.research.baselines.session import Session, check_positive
+from comity.research.baselines.session import Session
 from comity.search.simplex import project
 
 
@@ -35,11 +36,11 @@ class AFL(Method):
     """
 
     single_model: ClassVar[bool] = True
-    ascent: float = 0.05
+    ascent: Annotated[float, real(0, closed=False)] = 0.05
     momentum: float = 0.5
 
     def __post_init__(self) -> None:
-        check_positive("ascent", self.ascent)
+        super().__post_init__()
         if not 0 <= self.momentum < 1:
             raise InputError(f"the momentum is {self.momentum}; it must be at least 0 and below 1")
 

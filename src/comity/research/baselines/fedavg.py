@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from comity.research.baselines.averaging import Averaging
+from comity.core.arrays import Tensors
+from comity.research.baselines.method import Method
+from comity.research.baselines.session import Session
+
+
+@dataclass(frozen=True)
+class Averaging(Method):
+    """What FedAvg and its variants share: clients take steps from the same w; then w ← Σ (n_i / n) w_i.
+
+    Client i has n_i of n rows. A variant keeps a part of the module `personal`, and w is the rest.
+    """
+
+    def step(self, session: Session, state: Tensors, number: int) -> Tensors:
+        """Return the average of the shared parameters after every client's steps."""
+        return session.train_together(state, session.budget.descent(number), number)
 
 
 @final

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from comity.research.baselines.averaging import Averaging
+from comity.research.baselines.fedavg import Averaging
 from comity.research.baselines.session import Part
 
 

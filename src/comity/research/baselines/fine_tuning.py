@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Annotated, final
 
 from comity.core.arrays import Tensors
-from comity.errors import InputError
-from comity.families.network.rules import Descent
+from comity.core.settings import real
 from comity.research.baselines.fedavg import FedAvg
 from comity.research.baselines.method import Method
-from comity.research.baselines.session import Budget, Session, check_positive
+from comity.research.baselines.session import Budget, Session
 
 
 @final
@@ -22,13 +21,8 @@ class FedAvgFineTuned(Method):
     fine-tuning starts at `rate_factor` times the rate.
     """
 
-    share: float = 0.2
-    rate_factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise InputError(f"the share of rounds for fine-tuning is {self.share}; it must be between 0 and 1")
-        check_positive("rate factor of fine-tuning", self.rate_factor)
+    share: Annotated[float, real(0, 1, closed=False)] = 0.2
+    rate_factor: Annotated[float, real(0, closed=False)] = 1.0
 
     def begin(self, session: Session) -> Tensors:
         """Return the clients' initial models (N, D)."""
@@ -38,8 +32,7 @@ class FedAvgFineTuned(Method):
         """Return the models after a round of averaging, or of fine-tuning."""
         averaging, tuning = self.phases(session.budget)
         if number >= averaging.rounds:
-            rule = Descent(tuning.steps, tuning.rate_in(number - averaging.rounds))
-            return session.train(state, rule, number)[0]
+            return session.train(state, tuning.descent(number - averaging.rounds), number)[0]
         return session.repeat(FedAvg().step(replace(session, budget=averaging), state[0], number))
 
     def models(self, session: Session, state: Tensors) -> Tensors:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comity.core.arrays import Floats, Tensors
+from comity.core.settings import whole
 from comity.errors import InputError
-from comity.families.network.rules import Descent
 from comity.research.baselines.method import Method
 from comity.research.baselines.session import Session
 
@@ -31,11 +31,7 @@ class IFCA(Method):
     their updates, and the averages of the clusters are the initial models.
     """
 
-    clusters: int = 2
-
-    def __post_init__(self) -> None:
-        if self.clusters < 2:
-            raise InputError(f"clusters is {self.clusters}; it must be 2 or more")
+    clusters: Annotated[int, whole(2)] = 2
 
     def begin(self, session: Session) -> Tensors:
         """Return the models (K, D), which are all the same at first."""
@@ -48,8 +44,7 @@ class IFCA(Method):
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the models after a round."""
         chosen = self._chosen(session, state) if number else np.zeros(len(session.clients), np.intp)
-        rule = Descent(session.budget.steps, session.budget.rate_in(number))
-        trained, _ = session.train(state[chosen], rule, number)
+        trained, _ = session.train(state[chosen], session.budget.descent(number), number)
         if number == 0:
             chosen = cluster_directions((trained - session.base).astype(np.float64), self.clusters, session.recipe.seed)
         averages = state.copy()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import final
 
 from comity.core.arrays import Tensors
-from comity.families.network.rules import Descent
 from comity.research.baselines.method import Method
 from comity.research.baselines.session import Session
 
@@ -22,8 +21,7 @@ class Local(Method):
 
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the models after every client's steps on its own rows."""
-        rule = Descent(session.budget.steps, session.budget.rate_in(number))
-        return session.train(state, rule, number)[0]
+        return session.train(state, session.budget.descent(number), number)[0]
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the clients' models (N, D)."""

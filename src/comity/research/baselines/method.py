@@ -10,21 +10,28 @@ import numpy as np
 
 from comity.core.arrays import Floats, Tensors
 from comity.core.progress import TrainingProgress
+from comity.core.settings import check_settings
 from comity.research.baselines.session import Part, Session
 
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A way to train models for N clients in rounds. Its fields are its settings; what it learns is in the state."""
+    """A way to train models for N clients in rounds. Its fields are its settings; what it learns is in the state.
+
+    Unless a method says otherwise, the state is one model (D,), the same for all clients.
+    """
 
     personal: ClassVar[Part] = ""
     """The part of the module that never leaves its client."""
     single_model: ClassVar[bool] = False
     """Whether all clients have the same model."""
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        check_settings(self)
+
     def begin(self, session: Session) -> Any:
         """Return the state before the first round."""
+        return session.base
 
     @abstractmethod
     def step(self, session: Session, state: Any, number: int) -> Any:
@@ -34,9 +41,9 @@ class Method(ABC):
         """Return what a method with a single model minimises, from the clients' losses (N,): the mean per row."""
         return float(session.shares @ losses)
 
-    @abstractmethod
     def models(self, session: Session, state: Any) -> Tensors:
         """Return the clients' models (N, D)."""
+        return session.repeat(state)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Annotated, final
 
 from comity.core.arrays import Tensors
+from comity.core.settings import real
 from comity.families.network.rules import Descent, Meta
 from comity.research.baselines.method import Method
-from comity.research.baselines.session import Session, check_positive
+from comity.research.baselines.session import Session
 
 
 @final
@@ -22,23 +23,14 @@ class PerFedAvg(Method):
     """
 
     curvature: bool = False
-    adapt: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("length of the adaptation step (adapt)", self.adapt)
-
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial shared model (D,)."""
-        return session.base
+    adapt: Annotated[float, real(0, closed=False)] = 1.0
 
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the average of the clients' models; a step takes several gradients, so a round has fewer steps."""
         budget = session.budget
         single = Meta(1, budget.rate_in(number), self.adapt * budget.rate, self.curvature)
         rule = replace(single, steps=budget.steps_in_round(single.gradients, number))
-        if not rule.steps:
-            return state
-        return session.train_together(state, rule, number)
+        return session.train_together(state, rule, number) if rule.steps else state
 
     def models(self, session: Session, state: Tensors) -> Tensors:
         """Return the shared model after one step of each client (N, D)."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from comity.core.arrays import Tensors
-from comity.families.network.hypernetworks import Hypernetwork
-from comity.families.network.rules import Descent
-from comity.families.network.vjp import pull_back
+from comity.core.settings import real
+from comity.families.network.hypernetworks import Hypernetwork, pull_back
 from comity.research.baselines.method import Method
-from comity.research.baselines.session import Part, Session, check_positive
+from comity.research.baselines.session import Part, Session
 
 _MIN_SQUARED_LENGTH = 1e-30  # of the models' movement: avoids a division by zero
 
@@ -37,10 +36,7 @@ class _Hypernetworks(Method):
 
     width: int = 100
     depth: int = 3
-    reach: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("reach", self.reach)
+    reach: Annotated[float, real(0, closed=False)] = 1.0
 
     def begin(self, session: Session) -> _State:
         """Return the hypernetwork, which generates the same model for all clients at first."""
@@ -49,11 +45,10 @@ class _Hypernetworks(Method):
 
     def step(self, session: Session, state: _State, number: int) -> _State:
         """Return the hypernetwork after a step towards the models that the clients have trained."""
-        budget = session.budget
         parameters = state.parameters.detach().requires_grad_()
         models = state.models(parameters)
         sent: Tensors = models.detach().numpy()
-        trained, _ = session.train(sent, Descent(budget.steps, budget.rate_in(number)), number)
+        trained, _ = session.train(sent, session.budget.descent(number), number)
         differences = torch.as_tensor(sent - trained).requires_grad_()
         (gradient,) = pull_back(models, [parameters], differences, again=True)
         direction = gradient.detach()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Annotated, final
 
 from comity.core.arrays import Tensors
-from comity.errors import InputError
+from comity.core.settings import real, whole
 from comity.families.network.rules import Descent, Moreau
 from comity.research.baselines.method import Method
-from comity.research.baselines.session import Session, check_positive
+from comity.research.baselines.session import Session
 
 
 @final
@@ -17,27 +17,16 @@ from comity.research.baselines.session import Session, check_positive
 class PFedMe(Method):
     """Moreau envelopes (Dinh et al. 2020, Algorithm 1): clients descend F_i(w) = min over θ of f_i(θ) + λ/2 · |θ - w|².
 
-    Their steps are w_i ← w_i - η λ (w_i - θ_i(w_i)), where λ is `pull` and θ_i is found by `inner` steps of descent.
-    η λ is `reach`, how far a step goes towards θ_i: with 1 it goes all the way, which is a step of gradient descent,
-    since F_i is λ-smooth. Then w ← (1 - β) w + β Σ (n_i / n) w_i with β = `mixing`. A client's model is θ_i(w), found
-    by as many steps as a round has.
+    Their steps are w_i ← w_i - η λ (w_i - θ_i(w_i)), where λ is `pull` and θ_i is found by `inner` steps of descent,
+    two or more, since the first is not pulled. η λ is `reach`, how far a step goes towards θ_i: with 1 it goes all the
+    way, which is a step of gradient descent, since F_i is λ-smooth. Then w ← (1 - β) w + β Σ (n_i / n) w_i with β =
+    `mixing`. A client's model is θ_i(w), found by as many steps as a round has.
     """
 
-    pull: float = 1.0
-    inner: int = 5
-    reach: float = 1.0
-    mixing: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("pull", self.pull)
-        check_positive("reach", self.reach)
-        check_positive("mixing", self.mixing)
-        if self.inner < 2:
-            raise InputError(f"inner is {self.inner}; it must be 2 or more, as the first inner step is not pulled")
-
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial shared model (D,)."""
-        return session.base
+    pull: Annotated[float, real(0, closed=False)] = 1.0
+    inner: Annotated[int, whole(2)] = 5
+    reach: Annotated[float, real(0, closed=False)] = 1.0
+    mixing: Annotated[float, real(0, closed=False)] = 1.0
 
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the shared model after a round; a step takes several gradients, so a round has fewer steps."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
 
 import numpy as np
 
 from comity.core.arrays import Floats, Tensors
-from comity.errors import InputError
-from comity.families.network.rules import Descent
+from comity.core.settings import real
 from comity.research.baselines.method import Method
 from comity.research.baselines.session import Session
 
@@ -29,23 +28,14 @@ class QFFL(Method):
     """
 
     single_model: ClassVar[bool] = True
-    q: float = 1.0
+    q: Annotated[float, real(0)] = 1.0
     equal_weights: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.q < np.inf:
-            raise InputError(f"q is {self.q}; it must be 0 or more")
-
-    def begin(self, session: Session) -> Tensors:
-        """Return the initial model (D,)."""
-        return session.base
 
     def step(self, session: Session, state: Tensors, number: int) -> Tensors:
         """Return the model after a round."""
-        budget = session.budget
-        rule = Descent(budget.steps, budget.rate_in(number))
+        rule = session.budget.descent(number)
         trained, initial_losses = session.train(self.models(session, state), rule, number)
-        lipschitz = 1 / (budget.rate * rule.gradients_long)
+        lipschitz = 1 / (session.budget.rate * rule.path_length)
         changes = lipschitz * (state - trained).astype(np.float64)
         losses = np.maximum(initial_losses, _MIN_LOSS)
         bounds = self.q * losses ** (self.q - 1) * (changes**2).sum(axis=1) + lipschitz * losses**self.q
@@ -56,10 +46,6 @@ class QFFL(Method):
     def overall_loss(self, session: Session, losses: Floats) -> float:
         """Return the fair objective, up to a constant factor."""
         return float(self._shares(session) @ losses ** (self.q + 1))
-
-    def models(self, session: Session, state: Tensors) -> Tensors:
-        """Return the same model for every client (N, D)."""
-        return session.repeat(state)
 
     def _shares(self, session: Session) -> Floats:
         clients = len(session.clients)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -16,17 +16,11 @@ from comity.core.arrays import Floats, Tensors
 from comity.errors import InputError, NotFiniteError, TrainingError
 from comity.families.network.adam import cosine
 from comity.families.network.modules import Functional
-from comity.families.network.rules import Rule, record_of
+from comity.families.network.rules import Descent, Rule, record_of
 from comity.federation import Federation
 from comity.questions import EvaluateModels, Evaluation, Gradients, HeldLosses, Recipe, TrainLocally
 
 Part = Literal["", "head", "body"]
-
-
-def check_positive(name: str, value: float) -> None:
-    """Raise an error unless a setting is a positive number."""
-    if not 0 < value < np.inf:
-        raise InputError(f"the {name} is {value}; it must be a positive number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +42,16 @@ class Budget:
             value: object = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} is {value!r}; it must be a whole number, 1 or more")
-        check_positive("rate", self.rate)
+        if not 0 < self.rate < np.inf:
+            raise InputError(f"the rate is {self.rate}; it must be a positive number")
 
     def rate_in(self, number: int) -> float:
         """Return the rate of a round."""
         return cosine(self.rate, number, self.rounds)
+
+    def descent(self, number: int) -> Descent:
+        """Return the rule of a round of gradient descent: all its steps, at its rate."""
+        return Descent(self.steps, self.rate_in(number))
 
     def steps_in_round(self, gradients: int, number: int) -> int:
         """Return how many steps of several gradients each a round has; gradients left over go to the next round.
@@ -117,9 +116,8 @@ class Session:
     @cached_property
     def base(self) -> Tensors:
         """The initial model (D,) of all clients."""
-        flat, _ = Functional.of(self.module, self.recipe.personal).initial()
-        sent: Tensors = flat.to(torch.float64 if self.recipe.double else torch.float32).numpy()
-        return sent
+        model, _ = Functional.of(self.module, self.recipe.personal).initial()
+        return np.asarray(model.to(torch.float64 if self.recipe.double else torch.float32).numpy())
 
     def repeat(self, model: Tensors) -> Tensors:
         """Return a copy of a model (D,) for every client (N, D)."""
@@ -127,8 +125,7 @@ class Session:
 
     def with_personal(self, part: Part) -> Session:
         """Return the session in which one part of the module is personal to each client."""
-        personal = personal_pattern(self.module, part)
-        return replace(self, recipe=replace(self.recipe, personal=personal))
+        return replace(self, recipe=replace(self.recipe, personal=personal_pattern(self.module, part)))
 
     def reset_personal(self) -> None:
         """Reset the clients' personal parameters to those of the module."""
@@ -136,14 +133,7 @@ class Session:
 
     def train(self, models: Tensors, rule: Rule, number: int) -> tuple[Tensors, Floats]:
         """Return clients' models (N, D) after a round of training by a rule, and their losses (N,) before it."""
-        recipe, sent = self.recipe, record_of(rule)
-        step = number * self.budget.steps
-        answers = self.federation.ask(
-            {
-                client: TrainLocally(recipe, sent, np.ascontiguousarray(model), step)
-                for client, model in zip(self.clients, models, strict=True)
-            }
-        )
+        answers = self.federation.ask(self._trainings(models, rule, number, [1.0] * len(models)))
         trained = np.stack([answers[client].parameters for client in self.clients])
         losses = np.array([answers[client].loss[0] for client in self.clients])
         self._check_finite(number, trained, losses)
@@ -154,19 +144,12 @@ class Session:
 
         Clients multiply their models by their shares, so that only the sum over clients is needed.
         """
-        recipe, sent = self.recipe, record_of(rule)
-        step = number * self.budget.steps
+        questions = self._trainings([model] * len(self.clients), rule, number, self.shares.tolist())
         try:
-            total = self.federation.total(
-                {
-                    client: TrainLocally(recipe, sent, np.ascontiguousarray(model), step, share)
-                    for client, share in zip(self.clients, self.shares.tolist(), strict=True)
-                }
-            )
+            total = self.federation.total(questions)
         except NotFiniteError as error:
             raise self._not_finite(error.client, number) from None
-        mean: Tensors = total.parameters.astype(model.dtype)
-        return mean
+        return np.asarray(total.parameters.astype(model.dtype))
 
     def gradients(self, model: Tensors, step: int) -> tuple[Floats, Tensors]:
         """Return every client's loss (N,) at a model (D,) on the batch of a step, and its gradient (N, D)."""
@@ -207,6 +190,16 @@ class Session:
                 for client, model in zip(self.clients, models, strict=True)
             }
         )
+
+    def _trainings(
+        self, models: Iterable[Tensors], rule: Rule, number: int, weights: Iterable[float]
+    ) -> dict[str, TrainLocally]:
+        """Return the question to each client to train its model in a round by a rule."""
+        record, step = record_of(rule), number * self.budget.steps
+        return {
+            client: TrainLocally(self.recipe, record, np.ascontiguousarray(model), step, weight)
+            for client, model, weight in zip(self.clients, models, weights, strict=True)
+        }
 
     def _ask_held_out(self, models: Tensors, step: int, back_to: list[int]) -> Floats:
         answers = self.federation.ask(

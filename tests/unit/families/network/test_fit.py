@@ -1,4 +1,4 @@
-"""Networks for decisions: which models follow from weights."""
+"""The models of a decision follow from its weights."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from torch import nn
 
 import comity
 from comity.families.network import fit
-from comity.families.network.front import HypernetworkFront
+from comity.families.network.hypernetworks import HypernetworkFront
 from comity.families.network.rays import Rays
 from comity.families.network.training import Training
 
@@ -20,7 +20,7 @@ def examples(seed: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.mark.filterwarnings("ignore:.*rows to choose collaborators by:comity.ComityWarning")
 @pytest.mark.parametrize(("weights", "counts"), [("sample", (48, 120)), ("client", (1, 1))])
-def test_weights_become_shares_by_rows_unless_they_are_of_clients(
+def test_weights_become_shares_by_row_counts_or_stay_as_they_are(
     weights: str, counts: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fronts: list[HypernetworkFront] = []

@@ -1,4 +1,4 @@
-"""Modules as functions of a vector, and what cannot be one."""
+"""Modules as functions of a vector of parameters, and modules that cannot be trained this way."""
 
 import pytest
 import torch
@@ -9,14 +9,14 @@ from comity.families.network.losses import LOSSES, check_fit
 from comity.families.network.modules import Functional, perceptron
 
 
-def test_a_module_gives_the_same_with_its_own_parameters_from_outside() -> None:
+def test_a_function_with_the_modules_parameters_equals_the_module() -> None:
     module = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(64, 3))
     inputs = torch.randn(5, 1, 6, 6, generator=torch.Generator().manual_seed(0))
     for personal in (None, r"^3\."):
         functional = Functional.of(module, personal)
         torch.testing.assert_close(functional(*functional.initial(), inputs), module(inputs))
     assert functional.personal == ("3.weight", "3.bias")
-    assert functional.size + functional.personal_size == sum(each.numel() for each in module.parameters())
+    assert functional.size + functional.initial()[1].numel() == sum(each.numel() for each in module.parameters())
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_a_module_gives_the_same_with_its_own_parameters_from_outside() -> None:
         ("linear", None, "must be a torch.nn.Module, not str"),
     ],
 )
-def test_what_cannot_be_trained(module: object, personal: str | None, message: str) -> None:
+def test_modules_that_cannot_be_trained_are_refused(module: object, personal: str | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Functional.of(module, personal)
 
 
-def test_tied_parameters_are_given_once_and_stay_tied() -> None:
+def test_tied_parameters_count_once_and_stay_tied() -> None:
     encoder, decoder = nn.Linear(3, 3), nn.Linear(3, 3)
     decoder.weight = encoder.weight
     module = nn.Sequential(encoder, nn.Tanh(), decoder, encoder)
@@ -51,8 +51,8 @@ def test_tied_parameters_are_given_once_and_stay_tied() -> None:
     assert torch.equal(functional.initial()[0], before)
 
 
-def test_a_module_that_fails_has_its_own_parameters_again() -> None:
-    """Else it could be neither saved nor trained after a client has met rows that it cannot take."""
+def test_a_module_that_fails_gets_its_parameters_back() -> None:
+    """Otherwise it could be neither saved nor trained after rows that it cannot take."""
     module = nn.Linear(3, 1)
     own = dict(module.named_parameters())
     functional = Functional.of(module)
@@ -85,12 +85,12 @@ def test_outputs_that_do_not_fit_the_loss(
         check_fit(outputs, targets, LOSSES[loss], loss)
 
 
-def test_a_loss_of_ones_own_must_be_one_of_rows() -> None:
+def test_a_custom_loss_must_return_a_number_for_each_row() -> None:
     with pytest.raises(InputError, match=r"must give one number for each row \(4,\)"):
         check_fit(torch.zeros(4), torch.zeros(4), lambda outputs, targets: (outputs - targets).mean(), "mine")
 
 
-def test_the_seed_determines_a_perceptron_and_leaves_others_alone() -> None:
+def test_the_seed_determines_a_perceptron_and_no_other_random_numbers() -> None:
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)

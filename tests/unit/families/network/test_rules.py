@@ -6,7 +6,7 @@ import torch
 
 from comity.errors import InputError
 from comity.families.network.answers.learner import Learner
-from comity.families.network.rules import RULES, Descent, Meta, Moreau, Place, Rule, record_of, rule_of
+from comity.families.network.rules import RULES, Descent, Meta, Moreau, Rule, record_of, rule_of
 from comity.questions import TrainingRule
 from support.sessions import Quadratic, learners, small
 
@@ -18,10 +18,10 @@ def trained(rule: Rule) -> tuple[Quadratic, np.ndarray, np.ndarray, list[float]]
     session = small()
     start = np.random.default_rng(0).normal(size=(3, 4))
     ends = [
-        rule.train(learner, Place(torch.as_tensor(model[None]), torch.zeros(1, 0, dtype=torch.float64)), 0)
+        rule.train(learner, torch.as_tensor(model[None]), 0)
         for learner, model in zip(learners(session), start, strict=True)
     ]
-    reached = np.concatenate([place.model.numpy() for place, _ in ends])
+    reached = np.concatenate([place.numpy() for place, _ in ends])
     return Quadratic.of(session), start, reached, [first for _, first in ends]
 
 
@@ -69,13 +69,13 @@ def test_an_envelope_with_many_inner_steps_is_the_exact_proximal_step() -> None:
     np.testing.assert_allclose(reached, model, atol=1e-9)
 
 
-def test_batches_go_on_from_step_to_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_step_has_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     slopes = Learner.slopes
     monkeypatch.setattr(Learner, "slopes", lambda self, *args: asked.append(args[2]) or slopes(self, *args))
     (learner, *_) = learners(small(batch=4))
-    start = Place(torch.zeros(1, 4, dtype=torch.float64), torch.zeros(1, 0, dtype=torch.float64))
-    for rule, wanted in {
+    start = torch.zeros(1, 4, dtype=torch.float64)
+    for rule, expected in {
         Descent(3, RATE): [10, 11, 12],
         Meta(2, RATE, RATE): [10, 11, 12, 13],
         Meta(2, RATE, RATE, curvature=True): [10, 11, 12, 12, 14, 15, 16, 16],  # one batch for both sides
@@ -83,16 +83,16 @@ def test_batches_go_on_from_step_to_step(monkeypatch: pytest.MonkeyPatch) -> Non
     }.items():
         asked.clear()
         rule.train(learner, start, 10)
-        assert asked == wanted, rule
+        assert asked == expected, rule
 
 
 @pytest.mark.parametrize("rule", [Descent(3, 0.1), Meta(2, 0.1, 0.2, curvature=True), Moreau(2, 0.1, 1.0, 3, 0.05)])
-def test_rules_are_sent_and_come_back(rule: Rule) -> None:
+def test_a_rule_survives_being_sent(rule: Rule) -> None:
     assert rule_of(record_of(rule)) == rule
     assert type(rule) in RULES.values()
 
 
-def test_a_rule_that_is_not_on_the_list() -> None:
+def test_an_unknown_rule_is_refused() -> None:
     with pytest.raises(InputError, match="no rule 'ascent' to train by; there are descent, meta, moreau"):
         rule_of(TrainingRule("ascent", {}))
     with pytest.raises(

@@ -25,7 +25,7 @@ def central(linear: Linear, settings: Training) -> torch.Tensor:
         at = parameters.detach().requires_grad_()
         objective = torch.zeros((), dtype=torch.float64)
         for number, learner in enumerate(linear.learners):
-            rows = learner.batch(step)
+            rows, _ = learner.batch(step)
             for fold, models in enumerate(network(at, rays)):
                 weights = learner.trains[fold, rows]
                 predicted = learner.inputs[rows] @ models[:, :-1].T + models[:, -1]
@@ -38,7 +38,7 @@ def central(linear: Linear, settings: Training) -> torch.Tensor:
 
 @pytest.mark.parametrize("kind", PARAMETRISATIONS)
 @pytest.mark.parametrize(("folds", "batch"), [(1, 0), (1, 7), (3, 9)])
-def test_exact_gradients_and_one_local_step_are_training_in_one_place(kind: str, folds: int, batch: int) -> None:
+def test_exact_gradients_and_one_local_step_equal_training_in_one_place(kind: str, folds: int, batch: int) -> None:
     linear = Linear.drawn(4, folds=folds, batch=batch)
     for local_steps in (0, 1):
         settings = Training(kind=kind, steps=12, per_step=3, local_steps=local_steps, width=8)
@@ -113,21 +113,21 @@ def test_a_loss_that_is_not_a_number_names_step_and_client() -> None:
     linear = Linear.drawn(3, batch=0)
     trainer = Trainer(linear.federation, linear.recipe, Training(steps=10, checks=10), linear.size)
     state = trainer.begin(torch.zeros(linear.size))
-    going = trainer.step(state)
-    next(going)
+    states = trainer.step(state)
+    next(states)
     best = state.best.clone()
     linear.learners[1].targets[:] = torch.nan
     with pytest.raises(TrainingError, match=r"client 'c1' is not a number at step 1;"):
-        next(going)
+        next(states)
     assert torch.equal(state.best, best), "what was good is kept"
 
 
-def test_settings_that_make_no_sense() -> None:
+def test_invalid_settings_are_refused() -> None:
     with pytest.raises(InputError, match="no scalariser 'mean'; there are linear, epo"):
         Training(scalariser="mean")
     with pytest.raises(InputError, match="needs every client's gradient"):
         Training(scalariser="epo", local_steps=3)
-    with pytest.raises(InputError, match="steps is 0"):
+    with pytest.raises(InputError, match="steps is 0; it must be a whole number, 1 or more"):
         Training(steps=0)
     with pytest.raises(InputError, match="no hypernetwork 'deep'; there are residual"):
         Training(kind="deep").network(2, 3)
@@ -157,22 +157,22 @@ def test_patience_ends_a_training_and_one_that_is_resumed() -> None:
     assert state.step == ended
 
 
-def test_rays_that_make_no_sense() -> None:
-    for settings in ({"alpha": 0.0}, {"sparse": 2.0}, {"most": 0}):
-        with pytest.raises(InputError, match="rays have alpha"):
-            Rays(**settings)
+def test_invalid_rays_are_refused() -> None:
+    for name, value in {"alpha": 0.0, "sparse": 2.0, "most": 0}.items():
+        with pytest.raises(InputError, match=f"{name} is {value}; it must be"):
+            Rays(**{name: value})
 
 
 def test_the_front_is_that_of_the_best_check() -> None:
     linear = Linear.drawn(3, seed=3, dim=40)  # few rows for so many features: the last parameters are not the best
     trainer = Trainer(linear.federation, linear.recipe, Training(steps=60), linear.size)
     state = trainer.begin(torch.zeros(linear.size))
-    met = {state.step: state.parameters.clone() for state in trainer.step(state)}
+    by_step = {state.step: state.parameters.clone() for state in trainer.step(state)}
     front = trainer.finish(state)
     losses = dict(front.checks)
     assert front.step == min(losses, key=losses.__getitem__)
     assert 0 < front.step < 60, "the last check must not be the best, or the test shows nothing"
-    np.testing.assert_array_equal(front.parameters, met[front.step].numpy())
+    np.testing.assert_array_equal(front.parameters, by_step[front.step].numpy())
 
 
 @pytest.mark.parametrize("folds", [1, 3])

@@ -19,7 +19,7 @@ def test_a_step_descends_the_mixture_and_ascends_in_its_weights() -> None:
     np.testing.assert_allclose(state.weights, moved - (moved.sum() - 1) / 3, atol=1e-12)
 
 
-def test_later_rounds_go_on_with_the_speed_that_there_is_and_both_rates_fall() -> None:
+def test_momentum_carries_over_to_later_rounds_and_both_rates_fall() -> None:
     """Without momentum between rounds it would be slower, and with rates that stay it would go round and round."""
     session = small(Budget(rounds=3, steps=2, rate=0.05))
     quadratic, method = Quadratic.of(session), AFL(ascent=0.02, momentum=0.6)
@@ -72,7 +72,7 @@ def test_rounds_are_chosen_by_the_worst_client() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="the ascent is 0; it must be a positive number"):
+    with pytest.raises(InputError, match="ascent is 0; it must be a number, more than 0"):
         AFL(ascent=0)
     with pytest.raises(InputError, match="the momentum is 1; it must be at least 0 and below 1"):
         AFL(momentum=1)

@@ -93,7 +93,7 @@ def test_there_is_a_model_for_every_client_and_a_seed_determines_it(name: str, m
 
 
 @pytest.mark.parametrize("name", ["local", "fedavg", "fedper", "ifca"])
-def test_rows_to_test_with_choose_no_round_and_no_model(name: str, made: Callable[..., Session]) -> None:
+def test_test_rows_choose_neither_rounds_nor_models(name: str, made: Callable[..., Session]) -> None:
     """If other rows to test with gave other models, these would be chosen by what they are then judged by."""
     session = made(replace(BUDGET, checks=5))
     members = tuple(replace(member, test=_spoilt(member.test), log=[]) for member in session.federation.members)
@@ -111,7 +111,7 @@ def _spoilt(test: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_numbers_of_32_bits_stay_so(name: str) -> None:
+def test_32_bit_numbers_stay_32_bit(name: str) -> None:
     trained = train(METHODS[name], table(double=False))
     assert trained.models.dtype == np.float32
     assert np.isfinite(trained.models).all()
@@ -134,14 +134,14 @@ def test_nothing_but_shared_parameters_is_sent(name: str, made: Callable[..., Se
     numbers = np.concatenate([array.reshape(-1) for each in recording.messages for array in each.arrays.values()])
     for learner in learners(trained.session):
         assert learner.functional.size == shared
-        assert (learner.functional.personal_size > 0) == (name in PERSONAL)
+        assert bool(learner.functional.personal) == (name in PERSONAL)
         own = torch.cat([learner.personal.parameters, *learner.personal.at.values()]).unique().numpy()
         own = np.setdiff1d(own, learner.personal.began.numpy())  # the module's, which all have
         assert not np.isin(own, numbers).any()
         assert own.size > 0 or name not in PERSONAL
 
 
-def test_what_is_personal_is_moved_by_nobody_else() -> None:
+def test_personal_parameters_never_leave_their_client() -> None:
     """A head that begins as something that only its client knows is never sent."""
     for name in PERSONAL:
         session = module()
@@ -160,7 +160,7 @@ def test_what_is_personal_is_moved_by_nobody_else() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("steps", [1, 3])
-def test_no_more_gradients_are_spent_than_there_are(name: str, steps: int, counted: dict[str, int]) -> None:
+def test_no_more_gradients_are_computed_than_the_budget_allows(name: str, steps: int, counted: dict[str, int]) -> None:
     budget = replace(BUDGET, steps=steps)
     session, method = table(budget).with_personal(METHODS[name].personal), METHODS[name]
     session.reset_personal()
@@ -176,23 +176,26 @@ def test_no_more_gradients_are_spent_than_there_are(name: str, steps: int, count
     assert all(count <= steps for count in counted.values()), "at most a round's worth to adapt in the end"
 
 
+def rows_used(learner: Learner) -> dict[str, tuple[bytes, ...]]:
+    """The rows that train, are held out and judge, and their values, as bytes that can be compared."""
+    parts = {"train": learner.training, "held": learner.held[0], "judged": learner.judging}
+    return {
+        part: (rows.tobytes(), learner.inputs[rows].numpy().tobytes(), learner.targets[rows].numpy().tobytes())
+        for part, rows in parts.items()
+    }
+
+
 def test_all_methods_see_the_same_rows(made: Callable[..., Session]) -> None:
     session = made()
-    seen: dict[str, set[tuple[str, ...]]] = {client: set() for client in session.clients}
+    seen: dict[str, set[tuple[tuple[bytes, ...], ...]]] = {client: set() for client in session.clients}
     for method in METHODS.values():
         for learner in learners(train(method, session).session):
-            prints = learner.fingerprints
-            assert sorted(prints) == ["held", "judged", "train"]
-            seen[learner.owner].add(tuple(prints.values()))
-    assert all(len(prints) == 1 for prints in seen.values())
+            seen[learner.owner].add(tuple(rows_used(learner).values()))
+    assert all(len(rows) == 1 for rows in seen.values())
     assert len(set.union(*seen.values())) == 3, "each client has rows of its own"
 
 
-def test_other_rows_or_other_values_have_other_fingerprints() -> None:
-    one, changed, other_seed = learners(table())[0], learners(table())[0], learners(table(seed=1))[0]
-    assert one.fingerprints == changed.fingerprints
-    changed.inputs[one.held[0][0], 0] += 1e-9
-    different = {part for part, value in one.fingerprints.items() if changed.fingerprints[part] != value}
-    assert different == {"held"}
-    different = {part for part, value in one.fingerprints.items() if other_seed.fingerprints[part] != value}
-    assert different == {"train", "held"}, "rows to test with are given, the others are split by the seed"
+def test_the_seed_splits_the_rows_but_not_those_to_test_with() -> None:
+    one, same, other_seed = (rows_used(learners(table(seed=seed))[0]) for seed in (0, 0, 1))
+    assert one == same
+    assert {part for part, rows in one.items() if other_seed[part] != rows} == {"train", "held"}

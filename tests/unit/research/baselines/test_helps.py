@@ -1,4 +1,4 @@
-"""Each baseline on a task that it is made for: on rows that did nothing but test, it beats everybody alone."""
+"""Each baseline beats local training on a task that suits it, measured on test rows."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -116,7 +116,7 @@ def alone(task: Callable[[], Session]) -> Floats:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_it_beats_everybody_alone(name: str) -> None:
+def test_it_beats_local_training(name: str) -> None:
     found = errors_of(METHODS[name], TASKS[name])
     assert found.mean() < 0.95 * alone(TASKS[name]).mean()
 
@@ -125,7 +125,7 @@ def test_every_method_has_its_task() -> None:
     assert set(TASKS) == set(METHODS) - {"local"}
 
 
-def test_of_two_kinds_only_who_tells_them_apart_helps() -> None:
+def test_with_two_kinds_of_clients_only_methods_that_separate_them_help() -> None:
     assert errors_of(FedAvg(), two_kinds).mean() > alone(two_kinds).mean(), "together is worse than alone"
     assert errors_of(IFCA(), two_kinds).max() < 1.25, "with noise of 1"
 

@@ -16,7 +16,7 @@ def kinds(budget: Budget) -> Session:
     return of_tables(linear([TRUTH * (1 - 2 * kind) for kind in KINDS], [20, 24, 28, 30, 40]), budget=budget)
 
 
-def test_clients_of_a_kind_have_one_model_before_and_after_rows_held_out_are_put_back() -> None:
+def test_clients_of_a_kind_share_a_model_before_and_after_a_refit() -> None:
     session = kinds(Budget(rounds=6, steps=5, checks=1))
     trained = train(IFCA(), session)
     again = refit(IFCA(), trained)
@@ -27,7 +27,7 @@ def test_clients_of_a_kind_have_one_model_before_and_after_rows_held_out_are_put
     assert not np.array_equal(trained.models, again.models)
 
 
-def test_a_round_averages_those_that_took_the_same_model() -> None:
+def test_a_round_averages_the_clients_that_took_the_same_model() -> None:
     session = kinds(Budget(rounds=4, steps=2, rate=0.05))
     away = session.base + 10.0
     state = np.stack([away, -np.append(TRUTH, 0.0), np.append(TRUTH, 0.0)])
@@ -40,17 +40,17 @@ def test_a_round_averages_those_that_took_the_same_model() -> None:
         np.testing.assert_allclose(moved[cluster], rows[here] @ ends[here] / rows[here].sum(), atol=1e-7)
 
 
-def test_models_begin_as_the_averages_of_those_that_went_the_same_way() -> None:
+def test_initial_models_average_the_clients_with_similar_updates() -> None:
     """If the first groups were arbitrary, clients of different kinds would begin with a model between them."""
     session = kinds(Budget(rounds=4, steps=2, rate=0.05))
     begun = IFCA().step(session, IFCA().begin(session), number=0)
     ends = Quadratic.of(session).descended(np.tile(session.base, (5, 1)), 2, 0.05)
     rows = np.array([20, 24, 28, 30, 40])
-    wanted = [rows[here] @ ends[here] / rows[here].sum() for here in (kind == KINDS for kind in (0, 1))]
-    np.testing.assert_allclose(begun, wanted, atol=1e-7)
+    expected = [rows[here] @ ends[here] / rows[here].sum() for here in (kind == KINDS for kind in (0, 1))]
+    np.testing.assert_allclose(begun, expected, atol=1e-7)
 
 
-def test_directions_are_grouped_whatever_their_length() -> None:
+def test_updates_are_clustered_by_direction_whatever_their_length() -> None:
     rng = np.random.default_rng(0)
     ways = rng.normal(size=(3, 30))
     kind = rng.permutation(np.repeat([0, 1, 2], 5))
@@ -61,7 +61,7 @@ def test_directions_are_grouped_whatever_their_length() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="clusters is 1; it must be 2 or more"):
+    with pytest.raises(InputError, match="clusters is 1; it must be a whole number, 2 or more"):
         IFCA(clusters=1)
     with pytest.raises(InputError, match="there are 4 clusters and 3 clients; take fewer clusters"):
         train(IFCA(clusters=4), small())

@@ -1,4 +1,4 @@
-"""Methods that share one part of the model only: FedPer, LG-FedAvg, and what is personal in general."""
+"""Methods that share one part of the model only, and personal parameters in general."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ ROWS = np.array([14, 20, 26]) / 60
 
 
 @pytest.mark.parametrize(("method", "personal"), [(FedPer(), [3]), (LGFedAvg(), [0, 1, 2])])
-def test_one_part_is_averaged_and_the_other_is_each_clients_own(method: Method, personal: list[int]) -> None:
+def test_one_part_is_averaged_and_the_other_is_personal(method: Method, personal: list[int]) -> None:
     session = small(BUDGET)
     start = np.tile(session.base, (3, 1))
     ends = Quadratic.of(session).descended(start, 2, 0.05)
@@ -29,7 +29,7 @@ def test_one_part_is_averaged_and_the_other_is_each_clients_own(method: Method, 
 
 
 @pytest.mark.parametrize("method", [FedPer(), LGFedAvg(), PFedHNPersonal()])
-def test_models_go_with_what_was_personal_when_they_were_best(method: Method) -> None:
+def test_the_best_models_have_the_personal_parameters_of_their_round(method: Method) -> None:
     session = small(Budget(rounds=12, steps=3, rate=0.2, checks=12), depth=1, width=3)
     trained = train(method, session)
     assert len(set(trained.rounds)) > 1, "clients are best after different rounds"
@@ -38,14 +38,14 @@ def test_models_go_with_what_was_personal_when_they_were_best(method: Method) ->
 
 
 @pytest.mark.parametrize("method", [FedPer(), LGFedAvg(), PFedHNPersonal()])
-def test_training_again_begins_anew(method: Method) -> None:
+def test_a_second_training_starts_from_the_module(method: Method) -> None:
     session = small(BUDGET, depth=1, width=3)
     one, other = (train(method, session) for _ in range(2))
     assert one.models.tobytes() == other.models.tobytes()
     assert one.held_out_losses.tobytes() == other.held_out_losses.tobytes()
 
 
-def test_a_refit_goes_with_what_was_personal_in_it() -> None:
+def test_a_refit_has_the_personal_parameters_of_the_refit() -> None:
     session = small(BUDGET, depth=1, width=3)
     trained = train(FedPer(), session)
     again = refit(FedPer(), trained)

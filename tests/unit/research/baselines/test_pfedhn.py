@@ -1,4 +1,4 @@
-"""pFedHN: a hypernetwork that learns from where clients take its models."""
+"""pFedHN: a hypernetwork that learns from the clients' updates of its models."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_round_is_the_papers_update() -> None:
     assert np.abs(slope[4 : 4 + 15]).min() > 0, "embeddings of five numbers, after a base of four, are trained"
 
 
-def test_models_become_each_clients_own() -> None:
+def test_models_of_clients_become_different() -> None:
     session, method = small(Budget(rounds=60, steps=5, rate=0.05)), PFedHN()
     quadratic, state = Quadratic.of(session), method.begin(session)
     for number in range(60):
@@ -48,7 +48,7 @@ def test_models_become_each_clients_own() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(InputError, match="the reach is -1; it must be a positive number"):
+    with pytest.raises(InputError, match="reach is -1; it must be a number, more than 0"):
         PFedHN(reach=-1)
     with pytest.raises(InputError, match="the width of a hypernetwork is 0; it must be 1 or more"):
         PFedHNPersonal(width=0).begin(small())

@@ -17,8 +17,8 @@ def test_a_round_goes_towards_the_personal_models_and_is_mixed() -> None:
     for _ in range(2):
         personal = quadratic.descended(models, 3, 0.05, pull=2.0)
         models = models - 0.4 * (models - personal)  # η λ
-    wanted = 0.3 * session.base + 0.7 * ROWS @ models
-    np.testing.assert_allclose(method.step(session, method.begin(session), 0), wanted, atol=1e-12)
+    expected = 0.3 * session.base + 0.7 * ROWS @ models
+    np.testing.assert_allclose(method.step(session, method.begin(session), 0), expected, atol=1e-12)
 
 
 def test_in_later_rounds_the_rate_falls_and_gradients_left_over_are_spent() -> None:
@@ -46,7 +46,7 @@ def test_a_clients_model_is_the_proximal_point_of_the_common_one(pull: float) ->
     np.testing.assert_allclose(PFedMe(pull=pull).models(session, session.base), nearest, atol=1e-6)
 
 
-def test_the_more_it_is_pulled_the_nearer_it_stays() -> None:
+def test_a_stronger_pull_keeps_models_nearer_to_the_common_one() -> None:
     session = small(Budget(rounds=1, steps=100, rate=0.02))
     near, far = (PFedMe(pull=pull).models(session, session.base) - session.base for pull in (20.0, 0.2))
     assert (np.linalg.norm(near, axis=1) < 0.5 * np.linalg.norm(far, axis=1)).all()
@@ -55,10 +55,10 @@ def test_the_more_it_is_pulled_the_nearer_it_stays() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pull": 0}, "the pull is 0; it must be a positive number"),
-        ({"reach": -1}, "the reach is -1; it must be a positive number"),
-        ({"mixing": float("nan")}, "the mixing is nan; it must be a positive number"),
-        ({"inner": 1}, "inner is 1; it must be 2 or more, as the first inner step is not pulled"),
+        ({"pull": 0}, "pull is 0; it must be a number, more than 0"),
+        ({"reach": -1}, "reach is -1; it must be a number, more than 0"),
+        ({"mixing": float("nan")}, "mixing is nan; it must be a number, more than 0"),
+        ({"inner": 1}, "inner is 1; it must be a whole number, 2 or more"),
     ],
 )
 def test_settings(settings: dict[str, float], message: str) -> None:

@@ -1,4 +1,4 @@
-"""q-FFL: those who lose more weigh more."""
+"""q-FFL: clients with a higher loss count more."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from support.sessions import Quadratic, small
 ROWS = np.array([14, 20, 26]) / 60
 
 
-def test_with_q_of_nought_it_is_averaging() -> None:
+def test_with_q_of_zero_it_is_averaging() -> None:
     session = small(Budget(rounds=4, steps=3, rate=0.05))
     fair, averaged = session.base, session.base
     for number in range(4):
@@ -22,7 +22,7 @@ def test_with_q_of_nought_it_is_averaging() -> None:
 
 @pytest.mark.parametrize("number", [0, 2])
 @pytest.mark.parametrize("q", [0.5, 1.0, 3.0])
-def test_a_round_by_the_papers_formula(q: float, number: int) -> None:
+def test_a_round_follows_the_papers_formula(q: float, number: int) -> None:
     """The rate falls along a cosine; L is that of the first round."""
     session = small(Budget(rounds=4, steps=3, rate=0.05))
     rate = {0: 0.05, 2: 0.025}[number]
@@ -38,7 +38,7 @@ def test_a_round_by_the_papers_formula(q: float, number: int) -> None:
     np.testing.assert_allclose(QFFL(q).step(session, start, number), start - top / bottom, atol=1e-12)
 
 
-def test_the_more_q_the_more_even_the_losses() -> None:
+def test_a_larger_q_makes_losses_more_even() -> None:
     session = small(Budget(rounds=80, steps=1, rate=0.1))
     quadratic, spread, objective = Quadratic.of(session), [], []
     for q in (0.0, 2.0):
@@ -55,7 +55,7 @@ def test_the_more_q_the_more_even_the_losses() -> None:
 
 @pytest.mark.parametrize("q", [-0.1, float("nan"), float("inf")])
 def test_settings(q: float) -> None:
-    with pytest.raises(InputError, match=f"q is {q}; it must be 0 or more"):
+    with pytest.raises(InputError, match=f"q is {q}; it must be a number, 0 or more"):
         QFFL(q)
 
 

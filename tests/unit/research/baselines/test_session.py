@@ -1,4 +1,4 @@
-"""What baselines work with: budgets, rounds that are kept, rows that are put back, and bad input."""
+"""Budgets and sessions of baselines: the choice of rounds, refits, and bad input."""
 
 from dataclasses import replace
 
@@ -22,12 +22,12 @@ from support.sessions import Quadratic, learners, small
         ({"rate": float("inf")}, "the rate is inf; it must be a positive number"),
     ],
 )
-def test_a_budget_that_makes_no_sense(settings: dict[str, float], message: str) -> None:
+def test_an_invalid_budget_is_refused(settings: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Budget(**settings)
 
 
-def test_a_session_that_makes_no_sense() -> None:
+def test_an_invalid_session_is_refused() -> None:
     session = small()
     with pytest.raises(InputError, match="the recipe has 3 folds; a baseline holds out one part of the rows"):
         replace(session, recipe=replace(session.recipe, folds=3))
@@ -37,7 +37,7 @@ def test_a_session_that_makes_no_sense() -> None:
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("gradients", [1, 2, 4, 5])
-def test_steps_of_several_gradients_take_all_there_are_and_no_more(steps: int, gradients: int) -> None:
+def test_steps_of_several_gradients_spend_the_whole_budget_and_no_more(steps: int, gradients: int) -> None:
     budget = Budget(rounds=20, steps=steps)
     taken = np.cumsum([gradients * budget.steps_in_round(gradients, number) for number in range(20)])
     allowed = steps * np.arange(1, 21)
@@ -52,7 +52,7 @@ def test_other_steps_a_round_spend_the_same_gradients(steps: int, rounds: int) -
 
 
 @pytest.mark.parametrize("steps", [0, 7, 120])
-def test_steps_that_do_not_come_out_even(steps: int) -> None:
+def test_steps_that_do_not_divide_the_budget_are_refused(steps: int) -> None:
     with pytest.raises(
         InputError, match=f"6 rounds of 10 steps cannot be divided into rounds of {steps}; give a divisor"
     ):
@@ -68,13 +68,13 @@ def test_the_last_round_is_checked(rounds: int, checks: int) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_rate_that_is_too_high_ends_it_with_client_and_round(name: str) -> None:
+def test_a_rate_that_is_too_high_is_an_error_that_names_client_and_round(name: str) -> None:
     session = small(Budget(rounds=60, steps=4, rate=1e100))
     with pytest.raises(TrainingError, match=r"the loss of client 'c\d' is not finite in round \d+; take a lower rate"):
         train(METHODS[name], session)
 
 
-def test_of_models_of_ones_own_each_clients_best_is_kept_and_of_one_for_all_the_best_of_all() -> None:
+def test_the_best_round_is_chosen_for_each_client_or_for_all_if_they_share_a_model() -> None:
     session = small(Budget(rounds=10, steps=3, rate=0.2, checks=10))
     for method in (Local(), FedAvg()):
         state, lost, models = method.begin(session), [], []
@@ -91,7 +91,7 @@ def test_of_models_of_ones_own_each_clients_best_is_kept_and_of_one_for_all_the_
             assert trained.held_out_losses[place] == lost[each][place]
 
 
-def test_a_refit_is_a_training_to_the_same_round_with_all_rows_but_those_that_test() -> None:
+def test_a_refit_trains_to_the_same_round_with_the_held_out_rows_too() -> None:
     session = small(Budget(rounds=6, steps=1, rate=0.3, checks=6))
     trained = train(Local(), session)
     again = refit(Local(), trained)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import vmap
 
 from comity.errors import InputError
 from comity.families.network.answers.personal import Personal
-from comity.families.network.losses import RowLoss, check_fit
-from comity.families.network.modules import Functional
-from comity.families.network.target_scale import TargetScale
+from comity.families.network.losses import LOSSES, RowLoss, check_fit
+from comity.families.network.modules import Functional, perceptron, seeded
+from comity.families.network.prediction import TargetScale
 from comity.questions import Recipe
 from comity.rows.noise import Noise
+from comity.rows.rows import Rows
 from comity.rows.splits import Keys, assign_folds, assign_parts, generator_for, row_keys
 
 Places = NDArray[np.intp]
@@ -97,10 +96,7 @@ class Learner:
         if self.recipe.folds == 1:
             return (np.flatnonzero(self._parts == _HELD),)
         rest = np.setdiff1d(np.arange(self.pool), self.judging)
-        if self._row_keys is None:
-            folds = assign_folds(self.strata[rest], self.recipe.folds, self.recipe.seed, self.owner, 1)
-        else:
-            folds = assign_parts(self._row_keys[rest], self.recipe.folds, 1)
+        folds = self._assign(rest, self.recipe.folds, 1)
         return (*(rest[folds == fold] for fold in range(self.recipe.folds)), rest[:0])
 
     @cached_property
@@ -117,38 +113,33 @@ class Learner:
         """The rows that train the first network."""
         return np.flatnonzero(self.trains[0].cpu().numpy())
 
-    @property
-    def fingerprints(self) -> dict[str, str]:
-        """The SHA-256 of the rows that train, are held out and evaluate (for the first network), and of their values.
-
-        Two trainings used the same rows if these are equal.
-        """
-        parts = {"train": self.training, "held": self.held[0], "judged": self.judging}
-        return {part: self._fingerprint(rows) for part, rows in parts.items()}
-
     def slopes(
-        self, parameters: Tensor, networks: Tensor, step: int, mine: Tensor | None = None
+        self, parameters: Tensor, networks: Tensor, step: int, own: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return mean losses (M,) of models (M, D) on a step's rows, and gradients by shared and personal ones."""
-        rows, seed = self._drawn(step)
-        places, shares = self._every_share if rows is self._eligible else self._shares(rows)
+        """Return mean losses (M,) of models (M, D) on a step's rows, and gradients by shared and personal parameters.
+
+        The personal parameters (K, Dp) of the networks are `own`, or those of the front.
+        """
+        rows, seed = self.batch(step)
+        places, shares = self._every_share if rows is self.eligible else self._shares(rows)
         inputs, targets, weights = self.inputs[places], self.targets[places], shares[networks]
         models = parameters.detach().requires_grad_()
-        own = (self.personal.parameters if mine is None else mine)[networks].detach().requires_grad_()
+        own = (self.personal.parameters if own is None else own)[networks].detach().requires_grad_()
 
         def mean_loss(flat: Tensor, personal: Tensor, weight: Tensor) -> Tensor:
             return self.loss(self.functional(flat, personal, inputs), targets) @ weight
 
         self.functional.module.train()
-        with _seeded(seed):
+        generator = torch.cuda.default_generators[0] if DEVICE.type == "cuda" else torch.default_generator
+        with seeded(generator, seed):
             losses = self._of_each(mean_loss, models, own, weights)
         by_model, by_own = torch.autograd.grad(losses.sum(), (models, own), materialize_grads=True)
         return losses.detach(), by_model, by_own
 
-    def rows_lost(self, parameters: Tensor, network: int, rows: Places, mine: Tensor | None = None) -> Tensor:
+    def rows_lost(self, parameters: Tensor, network: int, rows: Places, own: Tensor | None = None) -> Tensor:
         """Return the losses (M, n) of models (M, D) of a network on each of some rows."""
         inputs, targets = self.inputs[rows], self.targets[rows]
-        own = (self.personal.parameters if mine is None else mine)[network]
+        own = (self.personal.parameters if own is None else own)[network]
         self.functional.module.eval()
 
         def lost(flat: Tensor) -> Tensor:
@@ -162,34 +153,24 @@ class Learner:
         with torch.no_grad():
             return self.functional(parameters, self.personal.of(kind)[-1], self.inputs[rows])
 
-    def batch(self, step: int) -> Places:
-        """Return the rows of a step, which the seed, the owner and the step determine."""
-        return self._drawn(step)[0]
-
-    @property
-    def eligible(self) -> Places:
-        """The rows that train at least one network."""
-        return self._eligible
-
-    def _fingerprint(self, rows: Places) -> str:
-        content = hashlib.sha256(rows.astype(np.int64).tobytes())
-        for each in (self.inputs[rows], self.targets[rows]):
-            content.update(each.cpu().contiguous().numpy().tobytes())
-        return content.hexdigest()
-
-    def _drawn(self, step: int) -> tuple[Places, int]:
+    def batch(self, step: int) -> tuple[Places, int]:
         """Return the rows of a step, and the seed of torch's random numbers in it."""
         size = self.recipe.batch
         generator = generator_for(self.recipe.seed, self.owner, _FOR_BATCHES + step)
         seed = int(generator.integers(2**31))
-        if not size or size >= self._eligible.size:
-            return self._eligible, seed
-        return np.sort(generator.choice(self._eligible, size, replace=False)), seed
+        if not size or size >= self.eligible.size:
+            return self.eligible, seed
+        return np.sort(generator.choice(self.eligible, size, replace=False)), seed
+
+    @cached_property
+    def eligible(self) -> Places:
+        """The rows that train at least one network."""
+        return np.flatnonzero(self.trains.any(dim=0).cpu().numpy())
 
     @cached_property
     def _every_share(self) -> tuple[Tensor, Tensor]:
         """The shares of all training rows: those of every step without batches."""
-        return self._shares(self._eligible)
+        return self._shares(self.eligible)
 
     def _shares(self, rows: Places) -> tuple[Tensor, Tensor]:
         """Return the indices of some rows as a tensor, and the share of each in the mean loss of a network (K, n)."""
@@ -207,32 +188,26 @@ class Learner:
             return function(*(each.squeeze(0) for each in arrays)).unsqueeze(0)
         if self._one_by_one:
             return torch.stack([function(*each) for each in zip(*arrays, strict=True)])
-        values: Tensor = vmap(function, randomness="different", chunk_size=_chunk(arrays[0]))(*arrays)
+        chunk = _MAX_MODELS_AT_ONCE if len(arrays[0]) > _MAX_MODELS_AT_ONCE else None
+        values: Tensor = vmap(function, randomness="different", chunk_size=chunk)(*arrays)
         return values
 
     @cached_property
     def _one_by_one(self) -> bool:
-        module = self.functional.module
-        recurs = any(isinstance(part, nn.RNNBase) for part in module.modules())
-        return recurs or any(parameter.dim() > _MATRIX_DIMENSIONS for parameter in module.parameters())
-
-    @cached_property
-    def _eligible(self) -> Places:
-        return np.flatnonzero(self.trains.any(dim=0).cpu().numpy())
+        parameters = self.functional.module.parameters()
+        return self.functional.recurrent or any(each.dim() > _MATRIX_DIMENSIONS for each in parameters)
 
     @cached_property
     def _parts(self) -> Places:
-        if self._row_keys is not None:
-            return assign_parts(self._row_keys, self.recipe.parts, 0)
-        return assign_folds(self.strata[: self.pool], self.recipe.parts, self.recipe.seed, self.owner)
+        return self._assign(np.arange(self.pool), self.recipe.parts, 0)
 
-    @cached_property
-    def _row_keys(self) -> Keys | None:
-        """The keys by which rows are split independently, or None if they are stratified."""
+    def _assign(self, rows: Places, parts: int, purpose: int) -> Places:
+        """Return the part of each of some rows: stratified, or with noise independently of all other rows."""
+        seed, owner = self.recipe.seed, self.owner
         if self.noise is None or not self.noise.noisy:
-            return None
+            return assign_folds(self.strata[rows], parts, seed, owner, purpose)
         columns = [each[: self.pool].cpu().numpy() for each in (self.inputs, self.targets)]
-        return row_keys(columns, self.recipe.seed, self.owner)
+        return assign_parts(row_keys(columns, seed, owner)[rows], parts, purpose)
 
     def _outputs_of_first(self) -> Tensor:
         flat, own = self.functional.initial()
@@ -246,21 +221,28 @@ class Learner:
             ) from None
 
 
-def _chunk(models: Tensor) -> int | None:
-    """Return the number of models to vectorise at once, or None for all."""
-    return _MAX_MODELS_AT_ONCE if len(models) > _MAX_MODELS_AT_ONCE else None
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed torch's random numbers, such as those of dropout, for one step, and restore them after it.
-
-    The generator is used directly: `torch.manual_seed` is slow, as it also seeds devices that are not there.
-    """
-    generator = torch.cuda.default_generators[0] if DEVICE.type == "cuda" else torch.default_generator
-    before = generator.get_state()
-    generator.manual_seed(seed)
-    try:
-        yield
-    finally:
-        generator.set_state(before)
+def learner_of(rows: Rows, recipe: Recipe) -> Learner:
+    """Return the learner that trains perceptrons on a table; it is made once, and keeps the personal parameters."""
+    if recipe not in rows.learners:
+        if recipe.schema is None:
+            raise InputError(f"client {rows.owner!r} has a table; it needs a recipe with a schema")
+        encoded, tests = rows.encoded(recipe.schema), rows.encoded_tests(recipe.schema)
+        classes, features, values = encoded.classes, encoded.features, encoded.target
+        if tests is not None:
+            features, values = np.concatenate([features, tests.features]), np.concatenate([values, tests.target])
+        module = perceptron(features.shape[1] - 1, classes or 1, recipe.width, recipe.depth, recipe.seed)
+        targets = torch.as_tensor(values)
+        rows.learners[recipe] = Learner(
+            owner=rows.owner,
+            recipe=recipe,
+            functional=Functional.of(module, recipe.personal),
+            loss=LOSSES[recipe.loss],
+            inputs=torch.as_tensor(features[:, :-1]),
+            targets=targets.long() if classes else targets,
+            strata=values if classes else values * 0,
+            target_scale=TargetScale(classes, encoded.spec.mean, encoded.spec.scale),
+            test_rows=0 if tests is None else len(tests.target),
+            noise=rows.noise,
+        )
+    learner: Learner = rows.learners[recipe]
+    return learner

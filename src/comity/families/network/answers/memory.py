@@ -45,9 +45,14 @@ def recall(learner: Learner, path: Path) -> None:
         personal = learner.personal
         personal.parameters = tensors["parameters"]
         personal.adam = Adam(tensors["mean"], tensors["square"], int(tensors["steps"]))
-        personal.kept = {name.removeprefix("kept "): each for name, each in tensors.items() if name.startswith("kept ")}
-        personal.at = {int(name.removeprefix("at ")): each for name, each in tensors.items() if name.startswith("at ")}
+        personal.kept = _named(tensors, "kept")
+        personal.at = {int(step): each for step, each in _named(tensors, "at").items()}
+        lost = {int(number): each for number, each in _named(tensors, "lost").items()}
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise FormatError(f"{path}: this is no saved training ({error}); remove it, and train anew") from None
-    lost = sorted((int(name.removeprefix("lost ")), each) for name, each in tensors.items() if name.startswith("lost "))
-    learner.lost_alone = tuple(each for _, each in lost) or None
+    learner.lost_alone = tuple(lost[number] for number in sorted(lost)) or None
+
+
+def _named(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
+    """Return the tensors of a kind, such as those named "kept alone" and "kept best", by the rest of the name."""
+    return {name.partition(" ")[2]: each for name, each in tensors.items() if name.startswith(f"{kind} ")}

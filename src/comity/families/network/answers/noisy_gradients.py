@@ -75,8 +75,12 @@ def _added(learner: Learner, model: Tensor, rows: np.ndarray) -> np.ndarray:
     learner.functional.module.train()
     at = model.detach()
     try:
-        if any(isinstance(part, nn.RNNBase) for part in learner.functional.module.modules()):
-            each = [_one(lost, at, *pair) for pair in zip(inputs, targets, strict=True)]
+        if learner.functional.recurrent:
+            at.requires_grad_()
+            each = []
+            for pair in zip(inputs, targets, strict=True):
+                loss = lost(at, *pair)
+                each.append((torch.autograd.grad(loss, at)[0], loss.detach()))
             gradients, losses = (torch.stack(part) for part in zip(*each, strict=True))
         else:
             every = vmap(grad_and_value(lost), in_dims=(None, 0, 0), randomness="error")
@@ -88,13 +92,6 @@ def _added(learner: Learner, model: Tensor, rows: np.ndarray) -> np.ndarray:
         ) from None
     added: np.ndarray = torch.cat([losses[:, None], gradients], dim=1).detach().double().cpu().numpy()
     return added
-
-
-def _one(lost: object, model: Tensor, one: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    at = model.requires_grad_()
-    loss = lost(at, one, target)  # type: ignore[operator]
-    (gradient,) = torch.autograd.grad(loss, at)
-    return gradient, loss.detach()
 
 
 def _check(learner: Learner) -> None:

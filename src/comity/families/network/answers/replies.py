@@ -8,16 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from comity.core.arrays import Floats
+from comity.core.metrics import METRICS
+from comity.errors import InputError
 from comity.families.network.adam import Adam, cosine
-from comity.families.network.answers.evaluation import evaluate_models
 from comity.families.network.answers.learner import DEVICE, Learner
 from comity.families.network.answers.noisy_gradients import noisy_slopes
 from comity.families.network.answers.trials import NeuralTrials
-from comity.families.network.hypernetworks import Hypernetwork
-from comity.families.network.rules import Place, rule_of
-from comity.families.network.vjp import pull_back
+from comity.families.network.hypernetworks import Hypernetwork, pull_back
+from comity.families.network.rules import rule_of
 from comity.questions import (
+    EvaluateModels,
+    Evaluation,
     Gradients,
     GradientsAnswer,
     HeldLosses,
@@ -31,30 +32,18 @@ from comity.questions import (
     TrainLocally,
     TrainLocallyAnswer,
 )
-from comity.search.choices import Choices
+from comity.rows.evaluation import evaluate_predictions
 from comity.search.collaborators import Search
 from comity.search.descent import Points
 
-__all__ = [
-    "evaluate_models",
-    "gradients",
-    "held_losses",
-    "local_steps",
-    "search_front",
-    "train_alone",
-    "train_locally",
-]
 _CHECKS = 20  # of a model that is trained alone, on held-out rows
 
 
 def gradients(learner: Learner, question: Gradients) -> GradientsAnswer:
     """Return mean losses and gradients of models on the rows of a step, and train the personal parameters."""
-    networks = _places(question.networks)
+    networks = torch.as_tensor(question.networks, dtype=torch.long, device=DEVICE)
     losses, by_model, by_own = _slopes(learner, _tensor(learner, question.parameters), networks, question.step)
-    if learner.functional.personal:
-        shares = _tensor(learner, question.shares)
-        gradient = torch.zeros_like(learner.personal.parameters)
-        learner.personal.step(gradient.index_add(0, networks, by_own * shares[:, None]), question.rate)
+    _train_personal(learner, networks, by_own, _tensor(learner, question.shares), question.rate)
     return GradientsAnswer(_array(losses.double()), _array(by_model))
 
 
@@ -74,9 +63,7 @@ def local_steps(learner: Learner, question: LocalSteps) -> LocalStepsAnswer:
         losses, by_model, by_own = _slopes(learner, flat.detach(), every, step)
         own = shares[:, question.own].repeat(len(parameters)) / len(shares)
         (gradient,) = pull_back(flat, [at], by_model * own[:, None] * network.clients)
-        if learner.functional.personal:
-            gone = torch.zeros_like(learner.personal.parameters)
-            learner.personal.step(gone.index_add(0, every, by_own * own[:, None]), question.rate)
+        _train_personal(learner, every, by_own, own, question.rate)
         parameters = parameters - question.rate * gradient
         change = change + gradient
         lost.append(losses.reshape(len(parameters), -1))
@@ -91,14 +78,21 @@ def _slopes(learner: Learner, parameters: Tensor, networks: Tensor, step: int) -
     return noisy_slopes(learner, parameters, networks, learner.noise)
 
 
+def _train_personal(learner: Learner, networks: Tensor, slopes: Tensor, shares: Tensor, rate: float) -> None:
+    """Take a step of the personal parameters along their gradients (M, Dp) for models of networks (M,) by shares."""
+    if learner.functional.personal:
+        gradient = torch.zeros_like(learner.personal.parameters)
+        learner.personal.step(gradient.index_add(0, networks, slopes * shares[:, None]), rate)
+
+
 def held_losses(learner: Learner, question: HeldLosses) -> HeldLossesAnswer:
     """Return mean losses on the rows held out to choose by, or on the training rows if the recipe holds out none."""
     learner.personal.check(question.step, question.back_to)
-    models, networks = _tensor(learner, question.parameters), _places(question.networks)
+    models = _tensor(learner, question.parameters)
     losses = torch.zeros(len(models), dtype=torch.float64, device=DEVICE)
     for number, rows in enumerate(learner.held if learner.recipe.held else (learner.training,)):
-        here = torch.nonzero(networks == number)[:, 0]
-        if len(here) and rows.size:
+        here = np.flatnonzero(question.networks == number)
+        if here.size and rows.size:
             with torch.no_grad():
                 losses[here] = learner.rows_lost(models[here], number, rows).mean(dim=1).double()
     return HeldLossesAnswer(_array(losses))
@@ -129,10 +123,10 @@ def train_alone(learner: Learner, question: TrainAlone) -> TrainAloneAnswer:
 
 def train_locally(learner: Learner, question: TrainLocally) -> TrainLocallyAnswer:
     """Train a model and the personal parameters on the client's rows by a rule."""
-    start = Place(_tensor(learner, question.parameters)[None], learner.personal.parameters[:1])
+    start = torch.cat([_tensor(learner, question.parameters)[None], learner.personal.parameters[:1]], dim=1)
     end, loss = rule_of(question.rule).train(learner, start, question.step)
-    learner.personal.parameters = end.own
-    model = _array(end.model[0])
+    learner.personal.parameters = end[:, learner.functional.size :].clone()
+    model = _array(end[0, : learner.functional.size])
     if question.weight != 1:
         model = model.astype(np.float64) * question.weight
     return TrainLocallyAnswer(model, np.array([loss * question.weight]))
@@ -168,43 +162,39 @@ def search_front(learner: Learner, question: SearchFront) -> SearchFrontAnswer:
     )
     search = Search.of(question.search)
     nowhere = np.zeros(count)
-    if question.task == "choose":
-        return _found(search.collaborators(trials, faces, question.strength))
     if question.task == "errors":
         sides = [trials.outcomes(at, nowhere) for at in (question.start, question.other)]
         nothing = np.zeros((count, clients)), np.zeros((3, count, clients)), np.zeros((3, count))
         return SearchFrontAnswer(*nothing, nowhere, trials.standard_error(*sides))
-    if question.task == "best":
-        points = search.best(trials, faces, question.strength)
+    sets, tolerance = np.zeros((count, clients)), nowhere
+    if question.task == "choose":
+        choices = search.collaborators(trials, faces, question.strength)
+        sets, tolerance = choices.sets.astype(np.float64), choices.tolerance
+        points = [choices.chosen, choices.best, choices.alone]
+    elif question.task == "best":
+        points = [search.best(trials, faces, question.strength)] * 3
     else:
         start = Points(question.start, nowhere, trials.losses(question.start, nowhere))
-        points = search.confined(trials, start, faces, question.strength)
-    return SearchFrontAnswer(
-        np.zeros((count, clients)),
-        np.stack([points.weights] * 3),
-        np.stack([points.losses] * 3),
-        nowhere,
-        nowhere,
-    )
+        points = [search.confined(trials, start, faces, question.strength)] * 3
+    weights, losses = np.stack([each.weights for each in points]), np.stack([each.losses for each in points])
+    return SearchFrontAnswer(sets, weights, losses, tolerance, nowhere)
 
 
-def _found(choices: Choices) -> SearchFrontAnswer:
-    three = (choices.chosen, choices.best, choices.alone)
-    return SearchFrontAnswer(
-        choices.sets.astype(np.float64),
-        np.stack([points.weights for points in three]),
-        np.stack([points.losses for points in three]),
-        choices.tolerance,
-        np.zeros(len(choices.sets)),
-    )
+def evaluate_models(learner: Learner, question: EvaluateModels) -> Evaluation:
+    """Return how well models (M, D) do on the rows that are kept for it, and their gains over the first."""
+    rows, scale = learner.judging, learner.target_scale
+    if not rows.size:
+        raise InputError(f"client {learner.owner!r} has no rows to judge with; keep some, or give rows to test with")
+    target = scale.as_given(_array(learner.targets[rows].double()))
+    predictions = [
+        scale.predictions(learner.outputs(head, model, rows))
+        for head, model in zip(question.heads, _tensor(learner, question.parameters), strict=True)
+    ]
+    return evaluate_predictions(METRICS[question.metric], target, predictions, learner.recipe.seed, learner.owner)
 
 
 def _tensor(learner: Learner, array: Any) -> Tensor:
     return torch.as_tensor(array, dtype=learner.dtype, device=DEVICE)
-
-
-def _places(numbers: Floats) -> Tensor:
-    return torch.as_tensor(numbers, dtype=torch.long, device=DEVICE)
 
 
 def _array(tensor: Tensor) -> Any:

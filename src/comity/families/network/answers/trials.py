@@ -82,9 +82,9 @@ class NeuralTrials:
 
     def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
         """Return losses (P,), their derivatives by the weights (P, N), and zeros for the penalty."""
-        given = torch.tensor(weights, dtype=self.parameters.dtype, device=self.parameters.device, requires_grad=True)
-        losses = self._lost(given).mean(dim=1)
-        (slope,) = torch.autograd.grad(losses.sum(), given)
+        at = torch.tensor(weights, dtype=self.parameters.dtype, device=self.parameters.device, requires_grad=True)
+        losses = self._lost(at).mean(dim=1)
+        (slope,) = torch.autograd.grad(losses.sum(), at)
         return losses.detach().double().cpu().numpy(), slope.double().cpu().numpy(), np.zeros(len(weights))
 
     def outcomes(self, weights: Floats, log_penalty: Floats) -> Floats:
@@ -99,7 +99,11 @@ class NeuralTrials:
         return np.asarray(difference.std(axis=1, ddof=1) / np.sqrt(difference.shape[1]))
 
     def _lost(self, weights: Tensor) -> Tensor:
-        models = self.network(self.parameters, self._shares(weights))
+        shares = weights
+        if (self.counts != self.counts[0]).any():  # else the weights are the shares
+            shares = weights * self.counts
+            shares = shares / shares.sum(dim=1, keepdim=True)
+        models = self.network(self.parameters, shares)
         parts = [
             self.learner.rows_lost(models[number], number, rows) for number, rows in enumerate(self.rows) if rows.size
         ]
@@ -108,10 +112,3 @@ class NeuralTrials:
             return lost
         alone = weights[torch.arange(len(weights)), torch.as_tensor(self.target)] >= _WHOLE_WEIGHT
         return torch.where(alone[:, None], torch.cat(self.lost_alone) + 0 * lost, lost)
-
-    def _shares(self, weights: Tensor) -> Tensor:
-        """Return shares of the objective (P, N): the weights themselves, if all counts are equal."""
-        if (self.counts == self.counts[0]).all():
-            return weights
-        shares = weights * self.counts
-        return shares / shares.sum(dim=1, keepdim=True)

@@ -1,4 +1,4 @@
-"""A client's side: which rows do what, what is personal, and the search."""
+"""A client's side of a training: the use of its rows, personal parameters, and the search."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from support.linear_networks import Linear
 
 
 @pytest.mark.parametrize("folds", [1, 4])
-def test_rows_judge_choose_or_train_but_never_two_of_these(folds: int) -> None:
+def test_each_row_judges_or_is_held_out_or_trains(folds: int) -> None:
     learner = Linear.drawn(2, folds=folds).learners[0]
     everything = set(range(len(learner.targets)))
     for network, held in enumerate(learner.held):
@@ -67,7 +67,7 @@ def test_trials_know_their_derivatives() -> None:
         np.testing.assert_allclose((given.losses(moved, np.zeros(4)) - losses) / 1e-6, slope[:, client], atol=1e-4)
 
 
-def test_halves_are_of_different_rows_and_all_of_them() -> None:
+def test_the_two_halves_are_disjoint_and_have_all_held_out_rows() -> None:
     given = trials(Linear.drawn(3, folds=2))
     for searching, judging in given.halves():
         for held, one, other in zip(given.rows, searching.rows, judging.rows, strict=True):
@@ -110,7 +110,7 @@ def test_training_alone_finds_the_clients_own_optimum() -> None:
         assert loss < 1.02 * least
 
 
-def test_what_is_personal_is_trained_at_the_client() -> None:
+def test_personal_parameters_are_trained_at_the_client() -> None:
     module = perceptron(8, 1, width=4, depth=1, seed=0)
     plain = Linear.drawn(2).learners[0]
     learner = Learner(
@@ -132,7 +132,7 @@ def test_too_few_rows() -> None:
         Linear.drawn(2, rows=12, folds=10).learners[0]
 
 
-def test_tuning_begins_where_it_is_told_for_each_network_and_never_ends_worse() -> None:
+def test_fine_tuning_starts_from_each_networks_model_and_never_ends_worse() -> None:
     linear = Linear.drawn(2, folds=3)
     learner = linear.learners[0]
     begin = np.random.default_rng(0).normal(size=(4, linear.size))

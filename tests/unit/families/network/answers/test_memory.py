@@ -1,4 +1,4 @@
-"""What is personal to a client can be had from it, and from nobody else."""
+"""Personal parameters are returned by their client only."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def members(module: nn.Module, shape: tuple[int, ...] = (6,), count: int = 150) 
 
 
 @pytest.mark.parametrize("kind", ["alone", "coalition", "best"])
-def test_a_whole_model_is_what_is_shared_and_what_is_personal(kind: str) -> None:
+def test_shared_and_personal_parameters_together_are_a_whole_model(kind: str) -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 1))
     made = members(module)
@@ -34,7 +34,7 @@ def test_a_whole_model_is_what_is_shared_and_what_is_personal(kind: str) -> None
     assert not torch.equal(own["2.weight"], made[1].personal_state(kind)["2.weight"])
 
 
-def test_without_personal_parameters_there_is_nothing_to_have() -> None:
+def test_a_client_without_personal_parameters_has_none_to_return() -> None:
     with pytest.raises(InputError, match="no model with personal parameters"):
         members(nn.Linear(6, 1))[0].personal_state()
 

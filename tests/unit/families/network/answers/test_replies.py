@@ -1,4 +1,4 @@
-"""What a client answers about networks: heads are trained, and of all models that were met the best is taken."""
+"""A client's answers about networks: personal heads are trained, the best model is kept, models are evaluated."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ import torch
 
 from comity.families.network.adam import Adam
 from comity.families.network.answers.learner import Learner
-from comity.families.network.answers.replies import gradients, local_steps, train_alone
+from comity.families.network.answers.replies import evaluate_models, gradients, local_steps, train_alone
 from comity.families.network.hypernetworks import Hypernetwork
 from comity.families.network.modules import Functional, perceptron
-from comity.questions import Gradients, LocalSteps, TrainAlone
+from comity.questions import EvaluateModels, Gradients, LocalSteps, TrainAlone
 from support.linear_networks import Linear
 
 RATE = 0.1
@@ -40,7 +40,7 @@ def a_step_further(learner: Learner, models: torch.Tensor, shares: np.ndarray) -
     return Adam.begin(start).step(start, gradient, RATE)
 
 
-def test_who_tells_gradients_trains_what_is_personal() -> None:
+def test_answering_gradients_trains_the_personal_parameters() -> None:
     learner = with_a_head()
     models = drawn(3, len(RAYS), learner.functional.size)
     shares = RAYS[:, 0] / len(RAYS)
@@ -50,7 +50,7 @@ def test_who_tells_gradients_trains_what_is_personal() -> None:
     torch.testing.assert_close(learner.personal.parameters, expected, rtol=0, atol=1e-12)
 
 
-def test_who_takes_steps_trains_what_is_personal() -> None:
+def test_local_steps_train_the_personal_parameters() -> None:
     learner = with_a_head()
     network = Hypernetwork(clients=2, size=learner.functional.size, width=4)
     parameters = drawn(3, network.parameters)
@@ -61,7 +61,7 @@ def test_who_takes_steps_trains_what_is_personal() -> None:
 
 
 @pytest.mark.parametrize("rate", [1e-3, 1.0])
-def test_a_model_that_is_best_where_held_out_is_left_as_it_is(rate: float) -> None:
+def test_training_alone_keeps_a_start_that_is_best_on_held_out_rows(rate: float) -> None:
     linear = Linear.drawn(2, rows=120)
     learner = linear.learners[0]
     (held,) = learner.held
@@ -70,3 +70,17 @@ def test_a_model_that_is_best_where_held_out_is_left_as_it_is(rate: float) -> No
     answer = train_alone(learner, TrainAlone(linear.recipe, "alone", best, 40, rate))
     np.testing.assert_array_equal(answer.parameters, best)
     assert answer.loss[0] == pytest.approx(np.mean((x @ best - learner.targets[held].numpy()) ** 2))
+
+
+def test_models_are_evaluated_on_the_rows_kept_for_it_in_units_of_the_target() -> None:
+    linear = Linear.drawn(2, rows=90)
+    learner = linear.learners[0]
+    models = np.random.default_rng(0).normal(size=(3, linear.size))
+    answer = evaluate_models(learner, EvaluateModels(linear.recipe, "rmse", models, ("alone",) * 3))
+    rows = learner.judging
+    assert rows.size == 15
+    predicted = models[:, :-1] @ learner.inputs[rows].numpy().T + models[:, -1:]
+    lost = (predicted - learner.targets[rows].numpy()) ** 2
+    assert learner.target_scale.scale != 1
+    np.testing.assert_allclose(answer.values, learner.target_scale.scale * np.sqrt(lost.mean(axis=1)))
+    np.testing.assert_allclose(answer.gains, answer.values - answer.values[0])

@@ -1,10 +1,9 @@
-"""A trained front gives the models of its last network, and of all of them."""
+"""A trained front returns the models of its last network, or of all networks."""
 
 import numpy as np
 import torch
 
-from comity.families.network.front import HypernetworkFront
-from comity.families.network.hypernetworks import Hypernetwork
+from comity.families.network.hypernetworks import Hypernetwork, HypernetworkFront
 
 
 def test_models_are_those_of_the_network_that_was_trained_on_most_rows() -> None:
