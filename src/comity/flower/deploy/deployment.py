@@ -65,11 +65,6 @@ class Deployment:
             )
 
     @property
-    def address(self) -> Address:
-        """The address to which sites connect."""
-        return self.addresses[0]
-
-    @property
     def directories(self) -> dict[str, str]:
         """The name of each client's directory: safe in any file system, shell and URL, and unique regardless of case.
 
@@ -159,7 +154,7 @@ def toml_text(text: str) -> str:
 
 def _filled(template: str, deployment: Deployment, **more: str) -> TreeFile:
     """Return a file whose template is filled with the values of the deployment, and with `more`."""
-    address, target = deployment.address, deployment.target
+    address, target = deployment.addresses[0], deployment.target
     every_host, this_host = ("::", "::1") if ":" in address.host else ("0.0.0.0", "127.0.0.1")  # noqa: S104 (for sites)
     security = "insecure" if deployment.insecure else "secure"
     site_rows = [f"| {_cell(client)} | `sites/{slug}` |" for client, slug in deployment.directories.items()]
