@@ -14,7 +14,7 @@ from flwr.app import Message
 import comity
 from comity.errors import InputError, RefusedError
 from comity.flower.coordinator import Job, coordinate
-from comity.flower.transport.messages import from_content, to_content, told_in
+from comity.flower.transport.messages import from_content, texts_in, to_content
 from comity.result.client_result import ClientResult
 from comity.result.verification import verify
 from support.flower_sites import QUICK, config_of, grid_of, write_sites, write_study
@@ -96,7 +96,7 @@ def answering(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Message],
     """Return what changes all arrays of an answer."""
 
     def garble(message: Message) -> Message:
-        told = told_in(message.content)
+        told = texts_in(message.content)
         if "question" in told:
             answer = from_content(message.content)
             changed = replace(answer, arrays={name: change(each) for name, each in answer.arrays.items()})

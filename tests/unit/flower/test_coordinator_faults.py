@@ -19,7 +19,7 @@ from comity.families.network.hypernetworks import Hypernetwork
 from comity.flower.client_app import Remembering
 from comity.flower.coordinator import Job, coordinate
 from comity.flower.preflight import check
-from comity.flower.transport.messages import ASK, TAKE, from_content, to_content, told_in
+from comity.flower.transport.messages import ASK, TAKE, from_content, texts_in, to_content
 from comity.questions import AskPrivacy, LocalSteps, LocalStepsAnswer, Moments, Recipe, Split, pack, unpack
 from comity.questions.schema import NumberColumn, Schema, Target
 from support.flower_sites import config_of, grid_of, write_sites, write_study
@@ -70,7 +70,7 @@ def test_an_error_tells_no_value_of_a_row(sites):
     grid = grid_of(sites)
     grid.push_messages([Message(to_content(question, client="a", job="job"), 11, ASK, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
-    told = told_in(reply.content)
+    told = texts_in(reply.content)
     assert "its rows or its settings do not fit (InputError)" in told["refused"]
     assert "Smith" not in str(dict(told))
     assert "Smith 0" in read_log(sites["a"].with_name("audit.jsonl"))[-1].refused
@@ -86,8 +86,8 @@ def test_an_error_that_nobody_thought_of_tells_nothing(sites, monkeypatch):
     grid.push_messages([Message(to_content(question, client="a", job="job"), 11, ASK, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
     assert not reply.has_error()
-    assert told_in(reply.content)["failed"].startswith("client 'a' cannot answer")
-    assert "Smith" not in str(dict(told_in(reply.content)))
+    assert texts_in(reply.content)["failed"].startswith("client 'a' cannot answer")
+    assert "Smith" not in str(dict(texts_in(reply.content)))
 
 
 def test_no_fold_is_of_a_single_row(sites):
@@ -104,7 +104,7 @@ def test_privacy_that_was_spent_since_is_stated(tmp_path):
         path.write_text(path.read_text() + "[privacy]\nclip = 8.0\nnoise = 1.0\n")
     study = write_study(tmp_path, "folds = 2\nrepeats = 1\njudges = 2\n")
     grid = grid_of(sites)
-    grid.faults[14] = silent(lambda message: told_in(message.content).get("kind") == "AskPrivacy")
+    grid.faults[14] = silent(lambda message: texts_in(message.content).get("kind") == "AskPrivacy")
     found = coordinate(grid, Job.read(config_of(tmp_path, study, sites, timeout=0.5)), quiet)
     assert "d" not in found.clients
     for name in found.clients:
@@ -221,7 +221,7 @@ def test_what_another_got_is_not_taken(sites, tmp_path):
     meant_for_a = next(message for message in first.sent if message.metadata.message_type.endswith("take"))
     grid.push_messages([Message(meant_for_a.content, 12, meant_for_a.metadata.message_type, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
-    assert told_in(reply.content)["refused"] == "the result of client 'a' was sent to 'b'"
+    assert texts_in(reply.content)["refused"] == "the result of client 'a' was sent to 'b'"
 
 
 def personal_steps(step: int) -> LocalSteps:

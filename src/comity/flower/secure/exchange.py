@@ -93,14 +93,6 @@ def read_list(reply: RecordDict, key: str, item_type: type[T]) -> list[T]:
     return [value for value in values if isinstance(value, item_type)]
 
 
-def read_value(reply: RecordDict, key: str, value_type: type[T]) -> T:
-    """Return a value that Flower's client sent, or raise a `TypeError` if it has another type."""
-    value = reply.config_records[RECORD_KEY_CONFIGS][key]
-    if not isinstance(value, value_type):
-        raise TypeError(f"{key!r} is not of the type {value_type.__name__}")
-    return value
-
-
 def _size(content: RecordDict) -> int:
     """Return the size of records in bytes, without the overhead of the transport."""
     arrays = sum(record.count_bytes() for record in content.array_records.values())

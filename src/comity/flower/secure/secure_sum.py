@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
+from typing import cast
 
 import numpy as np
 from flwr.app import RecordDict
-from flwr.common.secure_aggregation.secaggplus_constants import Key, Stage
+from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key, Stage
 from flwr.serverapp import Grid
 from flwr.supercore.primitives.asymmetric import bytes_to_public_key
 
 from comity.errors import InputError, MissingClientsError
 from comity.federation import Traffic
-from comity.flower.secure.exchange import Exchange, read_list, read_value
+from comity.flower.secure.exchange import Exchange, read_list
 from comity.flower.secure.fixed_point import FixedPoint, Whole
 from comity.flower.secure.masks import mask, pledge_of, public_key_of, recover, shared_mask
 from comity.flower.secure.payload import Masked
@@ -137,9 +138,10 @@ class _Sum:
         }
         for node, reply in self.exchange.send(Stage.SETUP, dict.fromkeys(self.neighbours, terms)).items():
             with self.exchange.reading(node, Stage.SETUP, "public keys"):
-                keys = [read_value(reply, key, bytes) for key in (Key.PUBLIC_KEY_1, Key.PUBLIC_KEY_2)]
+                values = reply.config_records[RECORD_KEY_CONFIGS]
+                keys = [cast(bytes, values[key]) for key in (Key.PUBLIC_KEY_1, Key.PUBLIC_KEY_2)]
                 for key in keys:
-                    bytes_to_public_key(key)
+                    bytes_to_public_key(key)  # a TypeError or ValueError, if it is none
                 self.keys[node] = keys
         used = Counter(key for keys in self.keys.values() for key in keys)
         for node in [node for node, keys in self.keys.items() if any(used[key] > 1 for key in keys)]:

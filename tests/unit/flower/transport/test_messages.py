@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from comity.errors import FormatError
-from comity.flower.transport.messages import from_content, to_content, told_in
+from comity.flower.transport.messages import from_content, texts_in, to_content
 from comity.questions import Packed
 
 TYPES = st.sampled_from([np.float64, np.float32, np.int64, np.bool_, np.uint64])
@@ -24,7 +24,7 @@ def test_they_come_out_as_they_went_in(values: dict[str, np.ndarray], plain: str
     packed = Packed("Moments", plain, values)
     content = to_content(packed, client="a")
     assert from_content(content).digest == packed.digest
-    assert told_in(content)["client"] == "a"
+    assert texts_in(content)["client"] == "a"
     for array in from_content(content).arrays.values():
         array[...] = 0  # it is the receiver's own
 
