@@ -35,7 +35,7 @@ class Address:
     @property
     def is_loopback(self) -> bool:
         """Whether the host is this machine itself."""
-        ip = _ip_address(self.host)
+        ip = ip_address(self.host)
         return self.host == "localhost" if ip is None else ip.is_loopback
 
     def __str__(self) -> str:
@@ -57,14 +57,14 @@ def read_address(text: str, port: int = PORT) -> Address:
     if bracketed or text.count(":") > 1:
         host, number = bracketed.groups() if bracketed else (text, None)
         # A zone, after %, is valid on one machine only.
-        if ":" not in host or "%" in host or _ip_address(host) is None:
+        if ":" not in host or "%" in host or ip_address(host) is None:
             raise InputError(f"{shown(text)} is not an address; give HOST:PORT, such as north.example:{PORT}")
     else:
         host, colon, rest = text.partition(":")
         number = rest if colon else None
         labels = host.split(".")
         is_name = len(host) <= _MAX_HOST_LENGTH and all(_LABEL.fullmatch(label) for label in labels)
-        if not is_name or (labels[-1].isdigit() and _ip_address(host) is None):
+        if not is_name or (labels[-1].isdigit() and ip_address(host) is None):
             raise InputError(
                 f"the address {shown(text)} has no valid host; give HOST:PORT, such as north.example:{PORT}"
             )
@@ -80,7 +80,8 @@ def read_port(text: str | int, whole: str | None = None) -> int:
     return int(number)
 
 
-def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the IP address that a host is, or None if it is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:

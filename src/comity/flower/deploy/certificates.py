@@ -7,7 +7,6 @@ authenticates with a registered elliptic curve key, which Flower reads in OpenSS
 from __future__ import annotations
 
 import datetime
-import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from comity.flower.deploy.addresses import ip_address
 
 _AUTHORITY_NAME = "comity federation authority"
 _YEARS_VALID = 5
@@ -46,7 +47,7 @@ class Authority:
             "comity SuperLink",
             generate_private_key(SECP384R1()),
             x509.BasicConstraints(ca=False, path_length=None),
-            x509.SubjectAlternativeName(map(_subject_alternative, hosts)),
+            x509.SubjectAlternativeName([*map(_subject_alternative, hosts)]),
             x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
             x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
         )
@@ -103,7 +104,5 @@ def _x509_name(common_name: str) -> x509.Name:
 
 
 def _subject_alternative(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
+    ip = ip_address(host)
+    return x509.DNSName(host) if ip is None else x509.IPAddress(ip)

@@ -73,32 +73,30 @@ class Endpoints:
     def serve(self, app: ASGIApp, **settings: Any) -> None:
         """Serve an application at both addresses, as ``uvicorn.run`` does at one with these settings."""
         settings |= {"host": self.internal.host, "port": self.internal.port, "ws": "none"}
-        server = _AnnouncingServer(uvicorn.Config(restrict_public_access(app, self.internal), **settings), self.public)
+        server = _AnnouncingServer(uvicorn.Config(restrict_public_access(app, self.internal), **settings))
+        server.public = self.public
         for bound in self.sockets:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it is stopped
             server.run(self.sockets)
-        if not server.announced:
+        if not server.started:
             sys.exit("the SuperLink could not start")
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A server that prints when sites can connect."""
+    """A server that prints when sites can connect to its public address."""
 
-    def __init__(self, config: uvicorn.Config, public: Address) -> None:
-        super().__init__(config)
-        self._public = public
-        self.announced = False
+    public: Address
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         # An event loop may not report that it failed to listen, and then no connection would ever be answered.
         listening = [bound.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) for bound in sockets or ()]
-        if not self.started or not all(listening):
+        self.started = self.started and all(listening)
+        if self.started:
+            print(f"Sites can connect to {self.public}.", flush=True)
+        else:
             self.should_exit = True
-            return
-        self.announced = True
-        print(f"Sites can connect to {self._public}.", flush=True)
 
 
 def _bind(address: Address) -> socket.socket:

@@ -107,10 +107,7 @@ def _is_refusal(response: httpx.Response) -> bool:
 
 
 def start_apps_faster() -> None:
-    """Make Flower's SuperNode in this process fork its client apps (see `executor`), and poll more often.
-
-    It polls for questions every second instead of every third, and for its app's answer ten times a second.
-    """
+    """Make Flower's SuperNode in this process fork its client apps (see `executor`), and poll more often."""
     internal: Any = import_module("flwr.supernode.start_client_internal")
     popen = internal.subprocess.Popen
 
@@ -120,9 +117,12 @@ def start_apps_faster() -> None:
         return popen(command, *rest, **named)
 
     internal.subprocess = SimpleNamespace(Popen=start)
-    internal.time = SimpleNamespace(
-        sleep=lambda seconds: time.sleep(_POLL_INTERVAL if seconds > _POLL_INTERVAL else seconds / 5)
-    )
+
+    def sleep(seconds: float) -> None:
+        """Poll for questions every second, not every third, and for the app's answer ten times a second."""
+        time.sleep(_POLL_INTERVAL if seconds > _POLL_INTERVAL else seconds / 5)
+
+    internal.time = SimpleNamespace(sleep=sleep)
 
 
 def main() -> None:

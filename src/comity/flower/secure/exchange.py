@@ -33,10 +33,7 @@ class Exchange:
     def send(
         self, stage: str, values: Mapping[int, Mapping[str, Any]], questions: Mapping[int, RecordDict] | None = None
     ) -> dict[int, RecordDict]:
-        """Send each node the values of a stage, and a question in the stage that has one, and return the replies.
-
-        A node that does not reply is lost.
-        """
+        """Send nodes the values of a stage, and questions if it has any; return the replies, and lose silent nodes."""
         messages = []
         for node, sent in values.items():
             content = RecordDict() if questions is None else questions[node]

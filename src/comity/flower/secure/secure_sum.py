@@ -185,10 +185,7 @@ class _Sum:
         return masked
 
     def unmask(self, sharing: set[int], masked: Mapping[int, Masked]) -> Whole:
-        """Receive the shares of the secrets whose masks do not cancel, and return the sum without masks.
-
-        The nodes that are `sharing` their secrets are the owners of these shares.
-        """
+        """Receive shares of the secrets behind masks that do not cancel, of all nodes `sharing`, and return the sum."""
         lost = sharing - masked.keys()
         requests = {
             node: {

@@ -33,10 +33,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The names of the expected clients, and where keys are registered, the node id of each client.
-
-    With node ids, no node can answer in the name of another client.
-    """
+    """The expected clients and, so that none can pose as another, the node id of each whose key is registered."""
 
     clients: tuple[str, ...]
     nodes: Mapping[str, int] = field(default_factory=dict)
@@ -44,15 +41,11 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a client states of itself.
+    """What a client states of itself."""
 
-    These are the kinds of `questions` that its policy allows, whether it `shares` its utilities with others, and a text
-    that changes when its rows change.
-    """
-
-    questions: tuple[str, ...]
-    shares: bool
-    rows_mark: str
+    questions: tuple[str, ...]  # the kinds that its policy allows
+    shares: bool  # whether others may see its utilities
+    rows_mark: str  # a text that changes when its rows change
 
 
 @dataclass(eq=False)
