@@ -7,6 +7,7 @@ twice, if its answer was lost: the same question in the same job gets the same a
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,61 +18,92 @@ from flwr.clientapp import ClientApp
 from comity.client.gate import Respondent
 from comity.client.sites import Site
 from comity.core.files import read_text, write_text
+from comity.core.kinds import ModelKind
 from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, public_message
 from comity.flower.secure import answer_securely
-from comity.flower.transport.delivery import save_delivery
 from comity.flower.transport.journal import Journal
-from comity.flower.transport.messages import (
-    ASK,
-    FAILED,
-    HELLO,
-    REFUSED,
-    TAKE,
-    from_content,
-    saying,
-    to_content,
-    told_in,
-)
-from comity.questions import AskPrivacy, Packed, digest_of, unpack
+from comity.flower.transport.messages import ASK, HELLO, TAKE, failure, from_content, text_content, texts_in, to_content
+from comity.questions import Packed, digest_of, unpack
+from comity.report import write_client_page
+from comity.result.client_result import ClientResult
+
+_JOB_NAME = re.compile(r"[0-9A-Za-z-]{1,64}")
+_Handler = Callable[[Site, RecordDict], RecordDict]
 
 app = ClientApp()
 _members: dict[tuple[str, int, int], Respondent] = {}
 
 
-def _action(kind: str) -> str:
-    return kind.partition(".")[2]
+def _handles(kind: str) -> Callable[[_Handler], _Handler]:
+    """Register a function for messages of a kind; the reply is what it returns, or the reason why there is nothing.
+
+    A refusal is final; a failure, such as a full disk or a half-written file, makes the coordinator ask again. The
+    message of an error may hold values of the rows, so it is printed here and does not leave the site.
+    """
+
+    def register(handler: _Handler) -> _Handler:
+        @app.query(kind.partition(".")[2])
+        def reply(message: Message, context: Context) -> Message:
+            name = None
+            try:
+                site = site_of(context)
+                name = site.name
+                return Message(handler(site, message.content), reply_to=message)
+            except Exception as error:  # noqa: BLE001 - Flower would send its text away
+                print(f"comity: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                final = isinstance(error, ComityError) and not isinstance(error, FormatError | OutputError)
+                return Message(failure(public_message(name, error), final=final), reply_to=message)
+
+        return handler
+
+    return register
 
 
-@app.query(_action(HELLO))
-def hello(message: Message, context: Context) -> Message:
+@_handles(HELLO)
+def introduce(site: Site, content: RecordDict) -> RecordDict:
     """State which client this is and what its policy allows."""
-
-    def introduce(site: Site) -> RecordDict:
-        policy = site.policy
-        shares = "yes" if policy.share_utilities else "no"
-        return saying(client=site.name, questions=",".join(policy.questions), shares=shares, rows=site.mark())
-
-    return _reply(message, context, introduce)
+    shares = "yes" if site.policy.share_utilities else "no"
+    return text_content(client=site.name, questions=",".join(site.policy.questions), shares=shares, rows=site.mark())
 
 
-@app.query(_action(ASK))
-def ask(message: Message, context: Context) -> Message:
-    """Answer a question."""
-    return _reply(message, context, lambda site: _answer(site, message.content))
+@_handles(ASK)
+def answer(site: Site, content: RecordDict) -> RecordDict:
+    """Answer a question, from the site's journal if it was asked before in the same job."""
+    texts, question = texts_in(content), from_content(content)
+    if texts.get("client") != site.name:
+        raise UnfitError(f"a question for client {texts.get('client')!r} was sent to {site.name!r}")
+    journal = Journal(site.state / "answered")
+    # A changed policy or changed rows invalidate what was answered before.
+    name = json.dumps([texts.get("job"), site.name, site.stamp()])
+    reply = journal.find(name, question)
+    if reply is None:
+        reply = Remembering(site).reply(question)
+        journal.clear()
+        journal.keep(name, question, reply)
+    return to_content(reply, client=site.name, question=question.digest)
 
 
-@app.query(_action(TAKE))
-def receive(message: Message, context: Context) -> Message:
-    """Save this client's part of a result."""
-
-    def save(site: Site) -> RecordDict:
-        metadata = told_in(message.content)
-        if metadata.get("client") != site.name:
-            raise UnfitError(f"the result of client {metadata.get('client')!r} was sent to {site.name!r}")
-        save_delivery(site.received, metadata, from_content(message.content).arrays)
-        return saying(client=site.name)
-
-    return _reply(message, context, save)
+@_handles(TAKE)
+def receive(site: Site, content: RecordDict) -> RecordDict:
+    """Save this client's part of a result under the job's name: its models, and a page for people to read."""
+    texts = texts_in(content)
+    client, job = texts.get("client"), str(texts.get("job"))
+    if client != site.name:
+        raise UnfitError(f"the result of client {client!r} was sent to {site.name!r}")
+    if not _JOB_NAME.fullmatch(job):
+        raise FormatError(f"{job!r} is not the name of a job; it must have 1 to 64 letters, digits and hyphens")
+    arrays = from_content(content).arrays
+    if set(arrays) != set(ModelKind):
+        raise FormatError(f"the models are {sorted(arrays)}; they must be {sorted(ModelKind)}")
+    try:
+        result = ClientResult.from_dict(json.loads(texts["plain"]), {kind: arrays[kind] for kind in ModelKind})
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the message does not hold a client's result ({type(error).__name__})") from None
+    if result.client != client:
+        raise InputError(f"the message holds the result of client {result.client!r}")
+    result.save(site.received / job, force=True)
+    write_client_page(result, site.received / f"{job}.html", job)
+    return text_content(client=site.name)
 
 
 @app.train()
@@ -94,23 +126,6 @@ def site_of(context: Context) -> Site:
     raise InputError("this node has no site; start it with --node-config 'site=\"…/site.toml\"'")
 
 
-def _answer(site: Site, content: RecordDict) -> RecordDict:
-    """Answer a question, from the site's journal if it was asked before in the same job."""
-    metadata, question = told_in(content), from_content(content)
-    if metadata.get("client") != site.name:
-        raise UnfitError(f"a question for client {metadata.get('client')!r} was sent to {site.name!r}")
-    journal = Journal(site.state / "answered")
-    # A changed policy or changed rows invalidate what was answered before.
-    name = json.dumps([metadata.get("job"), site.name, site.stamp()])
-    answer = journal.find(name, question)
-    if answer is None:
-        answer = Remembering(site).reply(question)
-        journal.clear()
-        if question.kind != AskPrivacy.__name__:  # the privacy spent grows with every answer
-            journal.keep(name, question, answer)
-    return to_content(answer, client=site.name, question=question.digest)
-
-
 @dataclass(frozen=True, slots=True)
 class Remembering:
     """A site's client whose networks keep their personal parameters on disk, from one process to the next."""
@@ -124,7 +139,10 @@ class Remembering:
 
     def reply(self, packed: Packed) -> Packed:
         """Answer a question, or refuse it."""
-        member, question, digest = _member(self.site), unpack(packed), packed.digest
+        stamp = self.site.stamp()
+        if stamp not in _members:  # a simulated client answers many messages in one process
+            _members[stamp] = self.site.member()
+        member, question, digest = _members[stamp], unpack(packed), packed.digest
         recipe = getattr(question, "recipe", None)
         if recipe is None:
             return member.reply_to(question, digest)
@@ -139,32 +157,6 @@ class Remembering:
             recall(learner, memory)
             remember(learner, before)
             write_text(asked, digest)
-        answer = member.reply_to(question, digest)
+        reply = member.reply_to(question, digest)
         remember(learner, memory)
-        return answer
-
-
-def _member(site: Site) -> Respondent:
-    """Return the client of a site, made once per process: a simulated client answers many messages in one process."""
-    stamp = site.stamp()
-    if stamp not in _members:
-        _members[stamp] = site.member()
-    return _members[stamp]
-
-
-def _reply(message: Message, context: Context, content: Callable[[Site], RecordDict]) -> Message:
-    """Return the reply to a message, which is an answer or the reason why there is none.
-
-    A refusal is final; a failure, such as a full disk or a half-written file, makes the coordinator ask again. The
-    message of an error may hold values of the rows, so it is printed here and does not leave the site.
-    """
-    name = None
-    try:
-        site = site_of(context)
-        name = site.name
-        return Message(content(site), reply_to=message)
-    except Exception as error:  # noqa: BLE001 - Flower would send its text away
-        print(f"comity: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        temporary = isinstance(error, FormatError | OutputError) or not isinstance(error, ComityError)
-        kind = FAILED if temporary else REFUSED
-        return Message(saying(**{kind: public_message(name, error)}), reply_to=message)
+        return reply

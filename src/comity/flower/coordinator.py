@@ -22,9 +22,9 @@ from comity.flower.deploy.registration import read_nodes
 from comity.flower.preflight import check_policies
 from comity.flower.secure import Terms
 from comity.flower.transport.federation import OverFlower
+from comity.flower.transport.introduction import Patience, Roster
 from comity.flower.transport.journal import Journal
-from comity.flower.transport.messages import TAKE, reason_in, to_content, told_in
-from comity.flower.transport.roster import Patience, Roster
+from comity.flower.transport.messages import TAKE, reason_in, texts_in, to_content
 from comity.questions import Packed
 from comity.report import write_report
 from comity.result.client_result import ClientResult
@@ -54,22 +54,20 @@ class Job:
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Job:
         """Return the job that a run's configuration describes."""
-        for key in config:
-            if key not in _SETTINGS:
-                raise InputError(f"a run has no setting {key!r}; its settings are {', '.join(_SETTINGS)}")
+        if unknown := [key for key in config if key not in _SETTINGS]:
+            raise InputError(f"a run has no setting {unknown[0]!r}; its settings are {', '.join(_SETTINGS)}")
         for key in ("study", "clients", "out"):
             if not config.get(key):
                 raise InputError(f"the run's configuration has no {key!r}; set it")
         mode = str(config.get("mode", "solve"))
         if mode not in ("solve", "check"):
             raise InputError(f"the mode is {mode!r}; it must be solve or check")
-        settings = StudyFile.read(str(config["study"])).settings
-        times = {"answer": config.get("timeout"), "grace": config.get("grace"), "poll": config.get("poll")}
+        times = (("answer", "timeout"), ("grace", "grace"), ("poll", "poll"))
         return cls(
-            study=Study.from_mapping(settings),
+            study=Study.from_mapping(StudyFile.read(str(config["study"])).settings),
             roster=_roster(str(config["clients"]), str(config.get("nodes", ""))),
             out=Path(str(config["out"])),
-            patience=Patience(**{key: float(value) for key, value in times.items() if value is not None}),
+            patience=Patience(**{name: float(config[key]) for name, key in times if config.get(key) is not None}),
             mode=mode,
             terms=Terms() if config.get("secure") else None,
         )
@@ -87,9 +85,8 @@ def coordinate(grid: Grid, job: Job, notify: Notify = print) -> Result:
     if not done:
         check_output_directory(job.out, FILES, force=False)
     with _locked(working):
-        federation = OverFlower.join(
-            grid, job.roster, job.patience, Journal(working / "journal"), notify, terms=job.terms
-        )
+        journal = Journal(working / "journal")
+        federation = OverFlower.join(grid, job.roster, job.patience, journal, notify, terms=job.terms)
         if done:  # interrupted before every client had received its part
             federation = replace(federation, job=str(json.loads(read_text(working / _JOB_FILE))["name"]))
             result = Result.load(job.out)
@@ -97,8 +94,7 @@ def coordinate(grid: Grid, job: Job, notify: Notify = print) -> Result:
                 write_report(result, job.out / REPORT)
         else:
             check_policies(federation, job.study)
-            marks = {client: federation.rules[client].rows_mark for client in federation.clients}
-            federation = replace(federation, job=_job_name(working, marks, notify))
+            federation = replace(federation, job=_job_name(federation, working / _JOB_FILE))
             federation, result = _solve(federation, job, notify)
         if _publish(federation, result):
             shutil.rmtree(working, ignore_errors=True)
@@ -133,13 +129,14 @@ def _solve(federation: OverFlower, job: Job, notify: Notify) -> tuple[OverFlower
 
 
 def _stage_titles(notify: Notify) -> Progress:
-    """Return a progress callback that announces each stage once, without its counts."""
-    announced = [""]
+    """Return a progress callback that announces each stage when it begins, without its counts."""
+    announced = ""
 
     def progress(stage: str, done: int, total: int) -> None:
+        nonlocal announced
         title = stage.split(" (")[0]
-        if announced[-1] != title:
-            announced.append(title)
+        if title != announced:
+            announced = title
             notify(title)
 
     return progress
@@ -162,22 +159,19 @@ def _locked(working: Path) -> Iterator[None]:
 def _publish(federation: OverFlower, result: Result) -> bool:
     """Send every client its own models and page, and return whether all clients received them."""
     contents = {}
+    undelivered = {client: "it is not connected" for client in result.clients if client not in federation.clients}
     sharing = {name for name, rules in federation.rules.items() if rules.shares}
-    for client in [name for name in result.clients if name in federation.clients]:
+    for client in [name for name in result.clients if name not in undelivered]:
         own = ClientResult.of(result, client, sharing)
-        payload = Packed(
-            "ClientResult",
-            json.dumps(own.to_dict(), ensure_ascii=False),
-            {name: np.asarray(models) for name, models in own.models.items()},
-        )
+        arrays = {str(kind): np.asarray(models) for kind, models in own.models.items()}
+        payload = Packed("ClientResult", json.dumps(own.to_dict(), ensure_ascii=False), arrays)
         contents[client] = to_content(payload, client=client, job=federation.job)
-    undelivered = {client: "it is not connected" for client in result.clients if client not in contents}
     try:
-        replies = {client: told_in(reply) for client, reply in federation.send(TAKE, contents).items()}
+        for client, reply in federation.send(TAKE, contents).items():
+            if reason := reason_in(texts_in(reply)):
+                undelivered[client] = reason
     except DepartedError as departed:
         undelivered |= departed.reasons
-    else:
-        undelivered |= {client: reason for client, reply in replies.items() if (reason := reason_in(reply))}
     for client, reason in undelivered.items():
         federation.notify(f"client {client!r} has not received its models and page: {reason}")
     if not undelivered:
@@ -185,24 +179,25 @@ def _publish(federation: OverFlower, result: Result) -> bool:
     return not undelivered
 
 
-def _job_name(working: Path, marks: Mapping[str, str], notify: Notify) -> str:
-    """Return the name of the interrupted job in a directory, or of a new one.
+def _job_name(federation: OverFlower, file: Path) -> str:
+    """Return the name of the interrupted job that a file describes, or of a new one.
 
-    Sites tell jobs apart by this name, so a job that continues keeps it. If the rows of a connected client have changed
-    since (by their `marks`), the answers kept so far are invalid, and a new job begins.
+    Sites distinguish jobs by this name, so a job that continues keeps it. If the rows of a connected client have
+    changed since, the answers kept so far are invalid, and a new job begins.
     """
-    file = working / _JOB_FILE
+    marks = {client: federation.rules[client].rows_mark for client in federation.clients}
     if file.exists():
         job = json.loads(read_text(file))
         changed = [name for name, mark in marks.items() if job["rows"].get(name, mark) != mark]
         if not changed:
-            notify(f"continuing an interrupted job with the answers in {working}")
+            federation.notify(f"continuing an interrupted job with the answers in {file.parent}")
             write_text(file, json.dumps({**job, "rows": {**job["rows"], **marks}}))
             return str(job["name"])
-        notify(f"rows of {', '.join(map(repr, changed))} have changed since the job was interrupted: it starts over")
-        Journal(working / "journal").clear()
+        names = ", ".join(map(repr, changed))
+        federation.notify(f"rows of {names} have changed since the job was interrupted: it starts over")
+        federation.journal.clear()
     name = str(uuid.uuid4())
-    write_text(file, json.dumps({"name": name, "rows": dict(marks)}))
+    write_text(file, json.dumps({"name": name, "rows": marks}))
     return name
 
 

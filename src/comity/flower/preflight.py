@@ -12,7 +12,8 @@ from comity.errors import ComityError, InputError, RefusedError
 from comity.families.problem import state_problem
 from comity.families.registry import FAMILIES
 from comity.flower.transport.federation import OverFlower
-from comity.flower.transport.roster import Patience, Roster
+from comity.flower.transport.introduction import Patience, Roster
+from comity.flower.transport.journal import Journal
 from comity.study import Study
 
 _MAX_GRACE = 30.0  # seconds that a check waits for clients that are not connected
@@ -24,7 +25,7 @@ def check(grid: Grid, roster: Roster, study: Study, patience: Patience, notify: 
     Clients are asked for their columns, as the study would ask, and for nothing else.
     """
     short = replace(patience, grace=min(patience.grace, _MAX_GRACE))
-    federation = OverFlower.join(grid, roster, short, None, notify, f"check-{uuid.uuid4()}")
+    federation = OverFlower.join(grid, roster, short, Journal(), notify, f"check-{uuid.uuid4()}")
     problems = [f"client {name!r} is not connected" for name in roster.clients if name not in federation.clients]
     classes = study.task == "classes"
     if silent := [name for name in federation.clients if "describe" not in federation.rules[name].questions]:
@@ -62,11 +63,8 @@ def check_policies(federation: OverFlower, study: Study) -> None:
 def _forbidden(federation: OverFlower, study: Study, classes: bool) -> list[str]:
     """Return a sentence for each client whose policy forbids a question of the study."""
     asked = FAMILIES[study.model].questions(study, classes=classes)
-    forbidden = {
-        name: [kind for kind in asked if kind not in federation.rules[name].questions] for name in federation.clients
-    }
     return [
-        f"the policy of client {name!r} forbids what the study asks: {', '.join(kinds)}"
-        for name, kinds in forbidden.items()
-        if kinds
+        f"the policy of client {name!r} forbids what the study asks: {', '.join(forbidden)}"
+        for name in federation.clients
+        if (forbidden := [kind for kind in asked if kind not in federation.rules[name].questions])
     ]

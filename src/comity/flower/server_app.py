@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
@@ -10,6 +12,7 @@ from comity.flower.coordinator import Job, coordinate
 from comity.flower.preflight import check
 
 app = ServerApp()
+_notify = partial(print, "comity:", flush=True)
 
 
 @app.main()
@@ -23,7 +26,3 @@ def main(grid: Grid, context: Context) -> None:
             coordinate(grid, job, _notify)
     except ComityError as error:
         raise error.with_traceback(None) from None  # Flower logs tracebacks, and the input is wrong, not the code
-
-
-def _notify(message: str) -> None:
-    print(f"comity: {message}", flush=True)

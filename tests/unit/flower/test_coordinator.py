@@ -14,7 +14,7 @@ from flwr.app import Message
 import comity
 from comity.errors import InputError, RefusedError
 from comity.flower.coordinator import Job, coordinate
-from comity.flower.transport.messages import from_content, to_content, told_in
+from comity.flower.transport.messages import from_content, texts_in, to_content
 from comity.result.client_result import ClientResult
 from comity.result.verification import verify
 from support.flower_sites import QUICK, config_of, grid_of, write_sites, write_study
@@ -67,7 +67,7 @@ def test_a_job_with_secure_sums_is_the_same_but_for_rounding(tmp_path):
 
     def local_steps(grid) -> int:
         contents = [dict(message.content.config_records.get("texts", {})) for message in grid.received]
-        return sum(told.get("kind") == "LocalStepsAnswer" for told in contents)
+        return sum(texts.get("kind") == "LocalStepsAnswer" for texts in contents)
 
     assert local_steps(plain) == 4 * 4
     assert local_steps(secure) == 0  # each is under a mask
@@ -96,34 +96,34 @@ def answering(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Message],
     """Return what changes all arrays of an answer."""
 
     def garble(message: Message) -> Message:
-        told = told_in(message.content)
-        if "question" in told:
+        texts = texts_in(message.content)
+        if "question" in texts:
             answer = from_content(message.content)
             changed = replace(answer, arrays={name: change(each) for name, each in answer.arrays.items()})
-            message.content = to_content(changed, client=told["client"], question=told["question"])
+            message.content = to_content(changed, client=texts["client"], question=texts["question"])
         return message
 
     return garble
 
 
 def cut_short(message: Message) -> Message:
-    told = message.content.config_records["texts"]
-    if told.get("values"):
-        told["values"] = told["values"][:-1]
+    texts = message.content.config_records["texts"]
+    if texts.get("values"):
+        texts["values"] = texts["values"][:-1]
     return message
 
 
 def forged(message: Message) -> Message:
-    told = message.content.config_records["texts"]
-    if "question" in told:
-        told["client"] = "b"
+    texts = message.content.config_records["texts"]
+    if "question" in texts:
+        texts["client"] = "b"
     return message
 
 
 def another(message: Message) -> Message:
-    told = message.content.config_records["texts"]
-    if "question" in told:
-        told["question"] = "0" * 64
+    texts = message.content.config_records["texts"]
+    if "question" in texts:
+        texts["question"] = "0" * 64
     return message
 
 
@@ -145,7 +145,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_client_that_fails_for_good_is_left_out_and_that_is_said(kind, sites, job, expected):
+def test_a_client_that_keeps_failing_is_left_out_with_a_warning(kind, sites, job, expected):
     fault, reason = FAULTS[kind]
     grid, messages = grid_of(sites), []
     grid.faults[14] = fault
@@ -174,7 +174,7 @@ def test_a_client_that_comes_back_in_time_loses_nothing(kind, sites, job, expect
     np.testing.assert_array_equal(found.models["best"], expected[4].models["best"])
 
 
-def test_who_is_not_there_at_the_beginning_is_told(sites, tmp_path):
+def test_a_client_that_is_not_connected_is_reported(sites, tmp_path):
     config = config_of(tmp_path, write_study(tmp_path), sites | {"e": tmp_path}, timeout=0.3)
     messages = []
     found = coordinate(grid_of(sites), Job.read(config), messages.append)
@@ -183,7 +183,7 @@ def test_who_is_not_there_at_the_beginning_is_told(sites, tmp_path):
     assert any("'e' was not connected" in note for note in found.warnings)
 
 
-def test_two_clients_at_least(sites, job):
+def test_a_job_needs_two_clients(sites, job):
     grid = grid_of(sites)
     for node in (12, 13, 14):
         grid.faults[node] = silent()
@@ -220,7 +220,7 @@ def cut_off(sites, config):
         coordinate(cut, Job.read(config), lambda message: None)
 
 
-def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
+def test_an_interrupted_job_continues_after_its_last_round(tmp_path):
     sites = write_sites(tmp_path / "sites", classes=True)
     config = config_of(tmp_path, write_study(tmp_path), sites)
     first = grid_of(sites)
@@ -233,7 +233,7 @@ def test_a_job_that_was_cut_off_goes_on_after_its_last_round(tmp_path):
     assert not list(tmp_path.glob(".out.job"))
 
 
-def test_a_job_begins_anew_if_rows_have_changed_since_it_was_cut_off(tmp_path):
+def test_an_interrupted_job_starts_over_if_rows_have_changed(tmp_path):
     sites = write_sites(tmp_path / "sites", classes=True)
     config = config_of(tmp_path, write_study(tmp_path), sites)
     cut_off(sites, config)
@@ -246,7 +246,7 @@ def test_a_job_begins_anew_if_rows_have_changed_since_it_was_cut_off(tmp_path):
     assert (tmp_path / "out" / "result.json").read_bytes() == (tmp_path / "whole" / "result.json").read_bytes()
 
 
-def test_a_name_is_believed_only_with_its_key(sites, tmp_path):
+def test_a_name_is_accepted_only_with_its_key(sites, tmp_path):
     nodes = tmp_path / "nodes.json"
     nodes.write_text(json.dumps({"11": "a", "12": "b", "13": "c", "99": "d"}))
     config = config_of(tmp_path, write_study(tmp_path), sites, nodes=str(nodes))
@@ -259,7 +259,7 @@ def test_a_name_is_believed_only_with_its_key(sites, tmp_path):
         Job.read(config)
 
 
-def test_two_nodes_of_one_name_are_not_taken_for_two(sites, job):
+def test_a_second_node_with_the_same_name_is_not_accepted(sites, job):
     sites["d"].write_text(sites["a"].read_text())
     messages = []
     found = coordinate(grid_of(sites), job, messages.append)

@@ -19,7 +19,7 @@ from comity.families.network.hypernetworks import Hypernetwork
 from comity.flower.client_app import Remembering
 from comity.flower.coordinator import Job, coordinate
 from comity.flower.preflight import check
-from comity.flower.transport.messages import ASK, TAKE, from_content, to_content, told_in
+from comity.flower.transport.messages import ASK, TAKE, from_content, texts_in, to_content
 from comity.questions import AskPrivacy, LocalSteps, LocalStepsAnswer, Moments, Recipe, Split, pack, unpack
 from comity.questions.schema import NumberColumn, Schema, Target
 from support.flower_sites import config_of, grid_of, write_sites, write_study
@@ -40,7 +40,7 @@ def stage_of(message: Message) -> str:
     return "" if record is None else str(record.get(Key.STAGE))
 
 
-def test_a_sum_that_lacks_somebody_is_not_unmasked(tmp_path):
+def test_a_sum_without_all_clients_is_not_unmasked(tmp_path):
     """Else the sum of all, asked for again, minus that of the others is the term of the one that was missing."""
     sites = write_sites(tmp_path / "sites", rows=130)
     study = write_study(tmp_path, 'model = "mlp"\nwidth = 6\nsteps = 20\nlocal_steps = 20\n')
@@ -61,7 +61,7 @@ def test_a_sum_that_lacks_somebody_is_not_unmasked(tmp_path):
     assert stages[:first].count(Stage.SETUP) == 2 * len(sites), "the first sum ended without, and was begun again"
 
 
-def test_an_error_tells_no_value_of_a_row(sites):
+def test_an_error_reveals_no_value_of_a_row(sites):
     rows = sites["a"].with_name("rows.csv")
     lines = rows.read_text().splitlines()
     rows.write_text("\n".join([f"{lines[0]},name", *(f"{line},Smith {place}" for place, line in enumerate(lines[1:]))]))
@@ -70,13 +70,13 @@ def test_an_error_tells_no_value_of_a_row(sites):
     grid = grid_of(sites)
     grid.push_messages([Message(to_content(question, client="a", job="job"), 11, ASK, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
-    told = told_in(reply.content)
-    assert "its rows or its settings do not fit (InputError)" in told["refused"]
-    assert "Smith" not in str(dict(told))
+    texts = texts_in(reply.content)
+    assert "its rows or its settings do not fit (InputError)" in texts["refused"]
+    assert "Smith" not in str(dict(texts))
     assert "Smith 0" in read_log(sites["a"].with_name("audit.jsonl"))[-1].refused
 
 
-def test_an_error_that_nobody_thought_of_tells_nothing(sites, monkeypatch):
+def test_an_unexpected_error_reveals_nothing(sites, monkeypatch):
     def broken(self):
         raise KeyError("Smith")
 
@@ -86,8 +86,8 @@ def test_an_error_that_nobody_thought_of_tells_nothing(sites, monkeypatch):
     grid.push_messages([Message(to_content(question, client="a", job="job"), 11, ASK, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
     assert not reply.has_error()
-    assert told_in(reply.content)["failed"].startswith("client 'a' cannot answer")
-    assert "Smith" not in str(dict(told_in(reply.content)))
+    assert texts_in(reply.content)["failed"].startswith("client 'a' cannot answer")
+    assert "Smith" not in str(dict(texts_in(reply.content)))
 
 
 def test_no_fold_is_of_a_single_row(sites):
@@ -98,13 +98,13 @@ def test_no_fold_is_of_a_single_row(sites):
         member.answer(alone)
 
 
-def test_privacy_that_was_spent_since_is_stated(tmp_path):
+def test_the_privacy_stated_is_that_spent_by_now(tmp_path):
     sites = write_sites(tmp_path / "sites", rows=200)
     for path in sites.values():
         path.write_text(path.read_text() + "[privacy]\nclip = 8.0\nnoise = 1.0\n")
     study = write_study(tmp_path, "folds = 2\nrepeats = 1\njudges = 2\n")
     grid = grid_of(sites)
-    grid.faults[14] = silent(lambda message: told_in(message.content).get("kind") == "AskPrivacy")
+    grid.faults[14] = silent(lambda message: texts_in(message.content).get("kind") == "AskPrivacy")
     found = coordinate(grid, Job.read(config_of(tmp_path, study, sites, timeout=0.5)), quiet)
     assert "d" not in found.clients
     for name in found.clients:
@@ -112,7 +112,7 @@ def test_privacy_that_was_spent_since_is_stated(tmp_path):
         assert found.privacy[name]["epsilon"] == now.epsilon
 
 
-def test_a_check_is_never_answered_from_the_past(sites, tmp_path):
+def test_a_check_is_never_answered_from_the_journal(sites, tmp_path):
     job = Job.read(config_of(tmp_path, write_study(tmp_path), sites, mode="check"))
 
     def checked() -> str:
@@ -139,15 +139,15 @@ def test_an_answer_that_makes_no_sense_is_asked_again(nonsense, sites, tmp_path)
     times: list[int] = []
 
     def garble(message: Message) -> Message:
-        told = message.content.config_records["texts"]
-        if told.get("kind") == "Description" and not times:
+        texts = message.content.config_records["texts"]
+        if texts.get("kind") == "Description" and not times:
             times.append(1)
-            plain = json.loads(told["plain"])
+            plain = json.loads(texts["plain"])
             try:
                 changes = json.loads(nonsense)
-                told["plain"] = json.dumps(plain | changes) if isinstance(changes, dict) else nonsense
+                texts["plain"] = json.dumps(plain | changes) if isinstance(changes, dict) else nonsense
             except ValueError:
-                told["plain"] = nonsense
+                texts["plain"] = nonsense
         return message
 
     grid = grid_of(sites)
@@ -159,11 +159,11 @@ def test_an_answer_that_makes_no_sense_is_asked_again(nonsense, sites, tmp_path)
     assert any(line.startswith("client 'd':") for line in messages)
 
 
-def test_a_job_that_was_interrupted_before_sites_had_their_parts_sends_them(sites, tmp_path, monkeypatch):
+def test_a_job_that_was_interrupted_before_the_delivery_delivers(sites, tmp_path, monkeypatch):
     job = Job.read(config_of(tmp_path, write_study(tmp_path), sites))
     publish = at_coordinator._publish
 
-    def cut(*given):
+    def cut(*arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(at_coordinator, "_publish", cut)
@@ -180,7 +180,7 @@ def test_a_job_that_was_interrupted_before_sites_had_their_parts_sends_them(site
         coordinate(grid_of(sites), job, quiet)
 
 
-def test_a_part_that_a_site_could_not_keep_is_sent_when_it_is_run_again(sites, tmp_path):
+def test_a_part_that_a_site_could_not_save_is_sent_again(sites, tmp_path):
     job = Job.read(config_of(tmp_path, write_study(tmp_path), sites))
     received = sites["b"].with_name("received")
     received.write_text("a file where a directory should be")
@@ -197,7 +197,7 @@ def test_a_part_that_a_site_could_not_keep_is_sent_when_it_is_run_again(sites, t
     assert not list(tmp_path.glob(".*.job"))
 
 
-def test_a_part_of_one_who_is_gone_waits_for_it(sites, tmp_path):
+def test_a_part_of_a_silent_client_is_sent_again(sites, tmp_path):
     job = Job.read(config_of(tmp_path, write_study(tmp_path), sites, timeout=0.5, grace=1.0))
     grid = grid_of(sites)
     grid.faults[14] = silent(lambda message: message.metadata.message_type == TAKE)
@@ -215,13 +215,13 @@ def test_two_runs_do_not_work_on_one_job(sites, tmp_path):
         coordinate(grid_of(sites), job, quiet)
 
 
-def test_what_another_got_is_not_taken(sites, tmp_path):
+def test_a_site_refuses_the_part_of_another(sites, tmp_path):
     first, grid = grid_of(sites), grid_of(sites)
     coordinate(first, Job.read(config_of(tmp_path, write_study(tmp_path), sites)), quiet)
     meant_for_a = next(message for message in first.sent if message.metadata.message_type.endswith("take"))
     grid.push_messages([Message(meant_for_a.content, 12, meant_for_a.metadata.message_type, ttl=60.0, group_id="x")])
     (reply,) = grid.pull_messages(["1"])
-    assert told_in(reply.content)["refused"] == "the result of client 'a' was sent to 'b'"
+    assert texts_in(reply.content)["refused"] == "the result of client 'a' was sent to 'b'"
 
 
 def personal_steps(step: int) -> LocalSteps:
@@ -243,7 +243,7 @@ def answered(site: Site, step: int) -> LocalStepsAnswer:
     return unpack(Remembering(site).reply(pack(personal_steps(step))))
 
 
-def test_what_is_personal_moves_once_however_often_a_question_comes(sites):
+def test_personal_parameters_move_once_for_a_repeated_question(sites):
     """The answer to a sum may be lost on its way, and the sum is asked for again."""
     site = Site.read(sites["a"])
 
@@ -260,7 +260,7 @@ def test_what_is_personal_moves_once_however_often_a_question_comes(sites):
 
 
 def test_a_question_that_comes_twice_in_a_job_is_answered_once(tmp_path):
-    """Its noise would be spent again, and two draws of it tell more than one."""
+    """Its noise would be spent again, and two draws of it reveal more than one."""
     sites = write_sites(tmp_path / "sites", rows=200)
     path = sites["a"]
     path.write_text(path.read_text() + "[privacy]\nclip = 8.0\nnoise = 1.0\n")
@@ -273,19 +273,19 @@ def test_a_question_that_comes_twice_in_a_job_is_answered_once(tmp_path):
         (reply,) = grid.pull_messages([number])
         return from_content(reply.content).arrays["gram"].tobytes()
 
-    def told() -> int:
+    def logged() -> int:
         return len(read_log(path.with_name("audit.jsonl")))
 
     first = asked("one")
-    assert (asked("one"), told()) == (first, 1)
+    assert (asked("one"), logged()) == (first, 1)
     second = asked("two")
-    assert (second != first, told()) == (True, 2)
+    assert (second != first, logged()) == (True, 2)
     rows = path.with_name("rows.csv")
     rows.write_text("\n".join(rows.read_text().splitlines()[:-1]) + "\n")
-    assert (asked("two") != second, told()) == (True, 3)
+    assert (asked("two") != second, logged()) == (True, 3)
 
 
-def test_secure_sums_that_were_had_are_not_asked_for_again(tmp_path):
+def test_finished_secure_sums_are_not_asked_for_again(tmp_path):
     sites = write_sites(tmp_path / "sites", rows=130)
     study = write_study(tmp_path, 'model = "mlp"\nwidth = 6\nsteps = 60\nlocal_steps = 20\n')
     job = Job.read(config_of(tmp_path, study, sites, secure=True))
@@ -316,7 +316,7 @@ def test_secure_sums_that_were_had_are_not_asked_for_again(tmp_path):
         np.testing.assert_allclose(found.models[kind], models, atol=1e-6)
 
 
-def test_what_is_personal_is_recalled_in_a_new_process(sites, monkeypatch):
+def test_personal_parameters_are_recalled_in_a_new_process(sites, monkeypatch):
     site = Site.read(sites["a"])
     first = answered(site, 0)
     second = answered(site, 2)

@@ -54,8 +54,8 @@ def test_nothing_but_what_is_logged_leaves_and_no_row_is_in_it(classes, tmp_path
         left = [message for message in grid.received if message.metadata.src_node_id == number]
         answers = [each for each in left if each.metadata.message_type == "query.ask"]
         assert [from_content(each.content).digest for each in answers] == [line.given for line in lines]
-        told = [dict(each.content.config_records["texts"]) for each in left if each not in answers]
-        assert all(set(each) <= {"client", "questions", "shares", "rows"} and each["client"] == name for each in told)
+        texts = [dict(each.content.config_records["texts"]) for each in left if each not in answers]
+        assert all(set(each) <= {"client", "questions", "shares", "rows"} and each["client"] == name for each in texts)
         rows = pd.read_csv(path.parent / "rows.csv").select_dtypes("number").to_numpy()
         for each in answers:
             packed = from_content(each.content)
@@ -82,7 +82,7 @@ def test_the_check_for_rows_can_fail():
     assert not holds_a_row(np.array([[5.5, 3.0, 4.0, 5.1]]), rows)
 
 
-def test_figures_are_shown_to_others_only_if_their_owner_says_so(tmp_path):
+def test_utilities_are_shown_to_others_only_if_their_owner_allows_it(tmp_path):
     sites = write_sites(tmp_path / "sites")
     sites["b"].write_text('name = "b"\nrows = "rows.csv"\n[policy]\nshare_utilities = true\n')
     found = coordinate(grid_of(sites), Job.read(config_of(tmp_path, write_study(tmp_path), sites)), quiet)

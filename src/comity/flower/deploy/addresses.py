@@ -35,10 +35,8 @@ class Address:
     @property
     def is_loopback(self) -> bool:
         """Whether the host is this machine itself."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        ip = ip_address(self.host)
+        return self.host == "localhost" if ip is None else ip.is_loopback
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -56,16 +54,20 @@ def read_address(text: str, port: int = PORT) -> Address:
     comity.errors.InputError: …
     """
     bracketed = re.fullmatch(r"\[([^\]]*)\](?::(.*))?", text, re.DOTALL)
-    if bracketed:
-        host, number = bracketed.groups()
-        _check_ipv6(host, text)
-    elif text.count(":") > 1:
-        host, number = text, None
-        _check_ipv6(host, text)
+    if bracketed or text.count(":") > 1:
+        host, number = bracketed.groups() if bracketed else (text, None)
+        # A zone, after %, is valid on one machine only.
+        if ":" not in host or "%" in host or ip_address(host) is None:
+            raise InputError(f"{shown(text)} is not an address; give HOST:PORT, such as north.example:{PORT}")
     else:
         host, colon, rest = text.partition(":")
         number = rest if colon else None
-        _check_host(host, text)
+        labels = host.split(".")
+        is_name = len(host) <= _MAX_HOST_LENGTH and all(_LABEL.fullmatch(label) for label in labels)
+        if not is_name or (labels[-1].isdigit() and ip_address(host) is None):
+            raise InputError(
+                f"the address {shown(text)} has no valid host; give HOST:PORT, such as north.example:{PORT}"
+            )
     return Address(host.lower(), port if number is None else read_port(number, text))
 
 
@@ -78,23 +80,9 @@ def read_port(text: str | int, whole: str | None = None) -> int:
     return int(number)
 
 
-def _check_ipv6(host: str, text: str) -> None:
+def ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the IP address that a host is, or None if it is a name."""
     try:
-        if "%" in host:  # a zone is valid on one machine only
-            raise ValueError
-        ipaddress.IPv6Address(host)
+        return ipaddress.ip_address(host)
     except ValueError:
-        raise InputError(f"{shown(text)} is not an address; give HOST:PORT, such as north.example:{PORT}") from None
-
-
-def _check_host(host: str, text: str) -> None:
-    """Check that a host is a name of letters, digits and hyphens, or an IPv4 address."""
-    labels = host.split(".")
-    good = len(host) <= _MAX_HOST_LENGTH and all(_LABEL.fullmatch(label) for label in labels)
-    if good and labels[-1].isdigit():  # then it can only be an IPv4 address
-        try:
-            ipaddress.IPv4Address(host)
-        except ValueError:
-            good = False
-    if not good:
-        raise InputError(f"the address {shown(text)} has no valid host; give HOST:PORT, such as north.example:{PORT}")
+        return None

@@ -7,7 +7,6 @@ authenticates with a registered elliptic curve key, which Flower reads in OpenSS
 from __future__ import annotations
 
 import datetime
-import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -17,21 +16,16 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, EllipticCurv
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from comity.flower.deploy.addresses import ip_address
+
+_AUTHORITY_NAME = "comity federation authority"
 _YEARS_VALID = 5
 _DAY = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """A certificate and its private key, both as PEM text."""
-
-    certificate: bytes
-    key: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NodeKey:
-    """A SuperNode's keys in OpenSSH's format: the public key is registered, the private one stays at the site."""
+class KeyPair:
+    """A private key and what others may see, both as text: a server's certificate, or a SuperNode's public key."""
 
     public: bytes
     private: bytes = field(repr=False)
@@ -39,99 +33,76 @@ class NodeKey:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """The certificate authority that signs the server's certificate; its key should be kept offline."""
+    """The authority that signs the server's certificate, but no other authority's; its key should be kept offline."""
 
-    certificate: x509.Certificate
-    key: EllipticCurvePrivateKey = field(repr=False)
+    key: EllipticCurvePrivateKey = field(repr=False, default_factory=lambda: generate_private_key(SECP384R1()))
 
-    @property
-    def signed(self) -> Signed:
-        """Its certificate and key as PEM text."""
-        return _pem(self.certificate, self.key)
+    def sign_itself(self) -> KeyPair:
+        """Return a new certificate of the authority, and its key."""
+        return self._sign(_AUTHORITY_NAME, self.key, x509.BasicConstraints(ca=True, path_length=0))
 
-    def sign_server(self, hosts: Iterable[str]) -> Signed:
-        """Return a certificate for a server with these host names and IP addresses."""
-        names = tuple(map(_subject_alternative, hosts))
-        key = generate_private_key(SECP384R1())
-        certificate = (
-            _builder("comity SuperLink", self.certificate.subject, key)
-            .add_extension(x509.SubjectAlternativeName(names), critical=False)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_usage(sign_certificates=False), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
-                critical=False,
-            )
-            .sign(self.key, hashes.SHA384())
+    def sign_server(self, hosts: Iterable[str]) -> KeyPair:
+        """Return a certificate for a server with these host names and IP addresses, and its new key."""
+        return self._sign(
+            "comity SuperLink",
+            generate_private_key(SECP384R1()),
+            x509.BasicConstraints(ca=False, path_length=None),
+            x509.SubjectAlternativeName([*map(_subject_alternative, hosts)]),
+            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
         )
-        return _pem(certificate, key)
+
+    def _sign(
+        self,
+        name: str,
+        key: EllipticCurvePrivateKey,
+        constraints: x509.BasicConstraints,
+        *extensions: x509.ExtensionType,
+    ) -> KeyPair:
+        """Return a certificate of a key, and the key; it is valid from a day ago, since clocks differ."""
+        now = datetime.datetime.now(datetime.UTC)
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            key_cert_sign=constraints.ca,
+            crl_sign=constraints.ca,
+            encipher_only=False,
+            decipher_only=False,
+        )
+        builder = x509.CertificateBuilder(
+            issuer_name=_x509_name(_AUTHORITY_NAME),
+            subject_name=_x509_name(name),
+            public_key=key.public_key(),
+            serial_number=x509.random_serial_number(),
+            not_valid_before=now - _DAY,
+            not_valid_after=now + _YEARS_VALID * 365 * _DAY,
+        )
+        for critical in (constraints, usage):
+            builder = builder.add_extension(critical, critical=True)
+        for extension in (x509.SubjectKeyIdentifier.from_public_key(key.public_key()), *extensions):
+            builder = builder.add_extension(extension, critical=False)
+        return KeyPair(
+            builder.sign(self.key, hashes.SHA384()).public_bytes(Encoding.PEM),
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        )
 
 
-def make_authority() -> Authority:
-    """Make an authority that may sign servers' certificates, but no other authority's."""
+def make_node_key() -> KeyPair:
+    """Make the keys of a SuperNode in OpenSSH's format: the public one is registered, the private one stays there."""
     key = generate_private_key(SECP384R1())
-    name = _name("comity federation authority")
-    certificate = (
-        _builder("comity federation authority", name, key)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(sign_certificates=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA384())
-    )
-    return Authority(certificate, key)
-
-
-def make_node_key() -> NodeKey:
-    """Make the pair of keys with which a SuperNode authenticates."""
-    key = generate_private_key(SECP384R1())
-    return NodeKey(
-        public=key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) + b"\n",
-        private=key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()),
+    return KeyPair(
+        key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) + b"\n",
+        key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()),
     )
 
 
-def _builder(common_name: str, issuer: x509.Name, key: EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-    """Return a builder with what all certificates share. They are valid from a day ago, since clocks differ."""
-    now = datetime.datetime.now(datetime.UTC)
-    return x509.CertificateBuilder(
-        issuer_name=issuer,
-        subject_name=_name(common_name),
-        public_key=key.public_key(),
-        serial_number=x509.random_serial_number(),
-        not_valid_before=now - _DAY,
-        not_valid_after=now + _YEARS_VALID * 365 * _DAY,
-    )
-
-
-def _name(common_name: str) -> x509.Name:
+def _x509_name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
 def _subject_alternative(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _usage(*, sign_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=sign_certificates,
-        crl_sign=sign_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate, key: EllipticCurvePrivateKey) -> Signed:
-    return Signed(
-        certificate.public_bytes(Encoding.PEM),
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-    )
+    ip = ip_address(host)
+    return x509.DNSName(host) if ip is None else x509.IPAddress(ip)

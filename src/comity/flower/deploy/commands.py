@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
 from typing import Any
 
 from comity.errors import ComityError
@@ -33,16 +32,14 @@ def run_flwr(*arguments: str, timeout: float = _TIMEOUT) -> dict[str, Any]:
 
 def _json_in(text: str) -> dict[str, Any]:
     """Return the JSON object at the end of a text that may begin with notes, or an empty one."""
-    start = text.find("{")
     try:
-        answer = json.loads(text[start:]) if start >= 0 else {}
-    except json.JSONDecodeError:
+        return dict(json.loads(text[text.index("{") :]))
+    except ValueError:  # there is none
         return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _plain(text: str) -> str:
     """Return Flower's error message on one line, without boxes and notes."""
-    lines: Sequence[str] = [line.strip(" │╭╮╰╯─") for line in text.splitlines()]
+    lines = [line.strip(" │╭╮╰╯─") for line in text.splitlines()]
     notes = ("Error", "Using SuperLink:", "Displaying information")
     return " ".join(line for line in lines if line and not line.startswith(notes)) or "it printed no message"

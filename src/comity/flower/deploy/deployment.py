@@ -6,9 +6,9 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files as package_files
+from itertools import chain, count
 from string import Template
 
 from comity import __version__
@@ -16,10 +16,8 @@ from comity.core.files import TreeFile, write_tree
 from comity.core.names import check_names, lookalikes, shown
 from comity.errors import InputError
 from comity.flower.deploy.addresses import PORT, Address, read_port
-from comity.flower.deploy.certificates import Authority, make_authority, make_node_key
+from comity.flower.deploy.certificates import Authority, make_node_key
 
-CONTROL_PORT = PORT + 1
-SITE_PORT = PORT + 2
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")  # the coordinator's own commands connect here
 _MAX_SLUG_LENGTH = 40
 _SECRET, _EXECUTABLE = 0o600, 0o755
@@ -37,8 +35,8 @@ class Deployment:
     clients: tuple[str, ...]
     target: str | None = None
     addresses: tuple[Address, ...] = (Address("localhost", PORT),)
-    control_port: int = CONTROL_PORT
-    site_port: int = SITE_PORT
+    control_port: int = PORT + 1
+    site_port: int = PORT + 2
     insecure: bool = False
 
     def __post_init__(self) -> None:
@@ -67,79 +65,82 @@ class Deployment:
             )
 
     @property
-    def address(self) -> Address:
-        """The address to which sites connect."""
-        return self.addresses[0]
-
-    @property
     def directories(self) -> dict[str, str]:
-        """The name of each client's directory: letters, digits, dots and hyphens, all different.
+        """The name of each client's directory: safe in any file system, shell and URL, and unique regardless of case.
 
         >>> Deployment(("Köln", "St. John's", "東京")).directories
         {'Köln': 'Koln', "St. John's": 'St.-John-s', '東京': 'site'}
         """
-        return dict(zip(self.clients, _slugs(self.clients), strict=True))
+        slugs: dict[str, str] = {}
+        taken: set[str] = set()
+        for name in self.clients:
+            plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+            slug = re.sub(r"[^A-Za-z0-9.]+", "-", plain).strip("-.")[:_MAX_SLUG_LENGTH].rstrip("-.") or "site"
+            numbered = (f"{slug}-{number}" for number in count(2))
+            slugs[name] = next(each for each in chain([slug], numbered) if each.lower() not in taken)
+            taken.add(slugs[name].lower())
+        return slugs
 
 
 def write_deployment(directory: str | os.PathLike[str], deployment: Deployment) -> None:
-    """Write a deployment into a new directory, completely or not at all."""
-    write_tree(directory, deployment_files(deployment))
-
-
-def deployment_files(deployment: Deployment) -> dict[str, TreeFile]:
-    """Return all files by their path, with new keys and certificates."""
-    authority = None if deployment.insecure else make_authority()
-    files = {"README.md": TreeFile(_fill("README.md", deployment))}
-    if authority is not None:
-        files["authority/README.md"] = TreeFile(_text("authority.md"))
-        files["authority/ca.key"] = TreeFile(authority.signed.key, _SECRET)
-        files["authority/ca.crt"] = TreeFile(authority.signed.certificate)
-    files.update(_coordinator(deployment, authority))
+    """Write a deployment with new keys and certificates into a new directory, completely or not at all."""
+    files = {"README.md": _filled("README.md", deployment), **_coordinator_files(deployment)}
     for number, client in enumerate(deployment.clients):
-        site, public = _site(deployment, client, number, authority)
-        files.update(site)
-        if public is not None:
-            files[f"coordinator/keys/{deployment.directories[client]}.pub"] = TreeFile(public)
-    return files
+        files |= _site_files(deployment, client, deployment.site_port + number)
+    if not deployment.insecure:
+        files |= _keys_and_certificates(deployment)
+    write_tree(directory, files)
 
 
-def _coordinator(deployment: Deployment, authority: Authority | None) -> Iterator[tuple[str, TreeFile]]:
-    """Yield the path and content of each file for the coordinator's machine."""
-    yield "coordinator/README.md", TreeFile(_fill("coordinator.md", deployment))
-    yield "coordinator/study.toml", TreeFile(_fill("study.toml", deployment))
-    yield "coordinator/settings.sh", TreeFile(_fill("coordinator/settings.sh", deployment))
-    yield "coordinator/environment.sh", TreeFile(_text("shared/environment.sh"))
-    yield "coordinator/connection.sh", TreeFile(_text("coordinator/connection.sh"))
-    for script in ("superlink.sh", "register.sh", "check.sh", "run.sh"):
-        yield f"coordinator/{script}", TreeFile(_text(f"coordinator/{script}"), _EXECUTABLE)
-    yield "coordinator/app/pyproject.toml", TreeFile(_fill("app.toml", deployment))
-    if authority is not None:
-        yield "coordinator/clients.toml", TreeFile(_fill("clients.toml", deployment))
-        server = authority.sign_server(_hosts(deployment))
-        yield "coordinator/certificates/ca.crt", TreeFile(authority.signed.certificate)
-        yield "coordinator/certificates/server.crt", TreeFile(server.certificate)
-        yield "coordinator/certificates/server.key", TreeFile(server.key, _SECRET)
-
-
-def _site(
-    deployment: Deployment, client: str, number: int, authority: Authority | None
-) -> tuple[dict[str, TreeFile], bytes | None]:
-    """Return the files for a client's machine, and its public key."""
-    directory = f"sites/{deployment.directories[client]}"
-    values = {"client": client, "client_toml": toml_text(client), "own_port": str(deployment.site_port + number)}
-    files = {
-        f"{directory}/README.md": TreeFile(_fill("site.md", deployment, **values)),
-        f"{directory}/site.toml": TreeFile(_fill("site.toml", deployment, **values), _SECRET),
-        f"{directory}/settings.sh": TreeFile(_fill("site/settings.sh", deployment, **values)),
-        f"{directory}/environment.sh": TreeFile(_text("shared/environment.sh")),
-        f"{directory}/supernode.sh": TreeFile(_text("site/supernode.sh"), _EXECUTABLE),
+def _coordinator_files(deployment: Deployment) -> dict[str, TreeFile]:
+    """Return the files for the coordinator's machine, without keys."""
+    return {
+        "coordinator/README.md": _filled("coordinator.md", deployment),
+        "coordinator/study.toml": _filled("study.toml", deployment),
+        "coordinator/settings.sh": _filled("coordinator/settings.sh", deployment),
+        "coordinator/environment.sh": TreeFile(_text("shared/environment.sh")),
+        "coordinator/connection.sh": TreeFile(_text("coordinator/connection.sh")),
+        "coordinator/app/pyproject.toml": _filled("app.toml", deployment),
+        **{
+            f"coordinator/{script}": TreeFile(_text(f"coordinator/{script}"), _EXECUTABLE)
+            for script in ("superlink.sh", "register.sh", "check.sh", "run.sh")
+        },
     }
-    if authority is None:
-        return files, None
-    pair = make_node_key()
-    files[f"{directory}/ca.crt"] = TreeFile(authority.signed.certificate)
-    files[f"{directory}/client.key"] = TreeFile(pair.private, _SECRET)
-    return files, pair.public
+
+
+def _site_files(deployment: Deployment, client: str, port: int) -> dict[str, TreeFile]:
+    """Return the files for a client's machine, without keys."""
+    values = {"client": client, "client_toml": toml_text(client), "own_port": str(port)}
+    files = {
+        "README.md": _filled("site.md", deployment, **values),
+        "site.toml": replace(_filled("site.toml", deployment, **values), mode=_SECRET),
+        "settings.sh": _filled("site/settings.sh", deployment, **values),
+        "environment.sh": TreeFile(_text("shared/environment.sh")),
+        "supernode.sh": TreeFile(_text("site/supernode.sh"), _EXECUTABLE),
+    }
+    return {f"sites/{deployment.directories[client]}/{name}": file for name, file in files.items()}
+
+
+def _keys_and_certificates(deployment: Deployment) -> dict[str, TreeFile]:
+    """Return the files by which machines trust each other."""
+    authority = Authority()
+    root = authority.sign_itself()
+    server = authority.sign_server(dict.fromkeys([*(each.host for each in deployment.addresses), *_LOCAL_HOSTS]))
+    files = {
+        "authority/README.md": TreeFile(_text("authority.md")),
+        "authority/ca.key": TreeFile(root.private, _SECRET),
+        "authority/ca.crt": TreeFile(root.public),
+        "coordinator/clients.toml": _filled("clients.toml", deployment),
+        "coordinator/certificates/ca.crt": TreeFile(root.public),
+        "coordinator/certificates/server.crt": TreeFile(server.public),
+        "coordinator/certificates/server.key": TreeFile(server.private, _SECRET),
+    }
+    for slug in deployment.directories.values():
+        pair = make_node_key()
+        files[f"coordinator/keys/{slug}.pub"] = TreeFile(pair.public)
+        files[f"sites/{slug}/ca.crt"] = TreeFile(root.public)
+        files[f"sites/{slug}/client.key"] = TreeFile(pair.private, _SECRET)
+    return files
 
 
 def toml_text(text: str) -> str:
@@ -151,38 +152,16 @@ def toml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _hosts(deployment: Deployment) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(address.host for address in deployment.addresses), *_LOCAL_HOSTS)))
-
-
-def _slugs(names: Iterable[str]) -> Iterator[str]:
-    """Yield for each name one that is safe in any file system, shell and URL, and unique regardless of case."""
-    taken: set[str] = set()
-    for name in names:
-        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-        slug = re.sub(r"[^A-Za-z0-9.]+", "-", plain).strip("-.")[:_MAX_SLUG_LENGTH].rstrip("-.") or "site"
-        unique, count = slug, 1
-        while unique.lower() in taken:
-            count += 1
-            unique = f"{slug}-{count}"
-        taken.add(unique.lower())
-        yield unique
-
-
-def _fill(template: str, deployment: Deployment, **more: str) -> str:
-    """Fill a template with the values of the deployment."""
-    listen_host = (
-        ("::1" if ":" in deployment.address.host else "127.0.0.1")
-        if deployment.address.is_loopback
-        else (
-            "::" if ":" in deployment.address.host else "0.0.0.0"  # noqa: S104 (sites connect from other machines)
-        )
-    )
-    target = deployment.target
+def _filled(template: str, deployment: Deployment, **more: str) -> TreeFile:
+    """Return a file whose template is filled with the values of the deployment, and with `more`."""
+    address, target = deployment.addresses[0], deployment.target
+    every_host, this_host = ("::", "::1") if ":" in address.host else ("0.0.0.0", "127.0.0.1")  # noqa: S104 (for sites)
+    security = "insecure" if deployment.insecure else "secure"
+    site_rows = [f"| {_cell(client)} | `sites/{slug}` |" for client, slug in deployment.directories.items()]
     values = {
         "version": __version__,
-        "address": str(deployment.address),
-        "listen": str(Address(listen_host, deployment.address.port)),
+        "address": str(address),
+        "listen": str(Address(this_host if address.is_loopback else every_host, address.port)),
         "control_port": str(deployment.control_port),
         "insecure": "yes" if deployment.insecure else "no",
         "clients_toml": toml_text(",".join(deployment.clients)),
@@ -190,17 +169,11 @@ def _fill(template: str, deployment: Deployment, **more: str) -> str:
         "keys_toml": "\n".join(
             f"{toml_text(client)} = {toml_text(f'keys/{slug}.pub')}" for client, slug in deployment.directories.items()
         ),
-        "site_table": _site_table(deployment),
-        "security": _text("insecure.md" if deployment.insecure else "secure.md").strip(),
-        "site_security": _text("site_insecure.md" if deployment.insecure else "site_secure.md").strip(),
-        **more,
+        "site_table": "\n".join(["| client | directory |", "|---|---|", *site_rows]),
+        "security": _text(f"{security}.md").strip(),
+        "site_security": _text(f"site_{security}.md").strip(),
     }
-    return Template(_text(template)).substitute(values)
-
-
-def _site_table(deployment: Deployment) -> str:
-    rows = [f"| {_cell(client)} | `sites/{slug}` |" for client, slug in deployment.directories.items()]
-    return "\n".join(["| client | directory |", "|---|---|", *rows])
+    return TreeFile(Template(_text(template)).substitute(values | more))
 
 
 def _cell(text: str) -> str:

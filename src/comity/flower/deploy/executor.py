@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,18 +23,9 @@ from flwr.supercore.superexec.executor import LaunchResult
 from flwr.supercore.superexec.executor.subprocess_executor import SubprocessExecutor
 from flwr.supercore.superexec.executor.types import ExecutionSpec
 
-_MODULES = (
-    "comity.flower.client_app",
-    "comity.client.client",
-    "comity.client.tables",
-    "flwr.supernode.runtime.run_clientapp",
-)
-_TORCH_MODULES = (
-    "comity.families.network.answers.learner",
-    "comity.families.network.answers.replies",
-    "comity.families.network.answers.memory",
-)
-_FAILED = 1
+_RUN_MODULE = "flwr.supernode.runtime.run_clientapp"
+_MODULES = ("comity.flower.client_app", "comity.client.client", "comity.client.tables", _RUN_MODULE)
+_TORCH_MODULES = tuple(f"comity.families.network.answers.{name}" for name in ("learner", "replies", "memory"))
 
 
 class ForkingExecutor(SubprocessExecutor):
@@ -49,16 +41,14 @@ class ForkingExecutor(SubprocessExecutor):
 
     def reconcile(self) -> None:
         """Reap the processes that have ended."""
-        try:
+        with suppress(ChildProcessError):  # there are no children
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        except ChildProcessError:  # there are no children
-            pass
 
 
 def _run(spec: ExecutionSpec) -> None:
     """Answer one message, and exit this process."""
-    status = _FAILED
+    status = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -66,18 +56,18 @@ def _run(spec: ExecutionSpec) -> None:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-        path = None if spec.insecure else spec.root_certificates_path
-        run: Any = import_module("flwr.supernode.runtime.run_clientapp")
+        certificates = None if spec.insecure else spec.root_certificates_path
+        run: Any = import_module(_RUN_MODULE)
         run.run_clientapp(
             runtime_api_address=spec.runtime_api_address,
             token=spec.token,
             insecure=spec.insecure,
-            certificates=None if path is None else Path(path).read_bytes(),
+            certificates=None if certificates is None else Path(certificates).read_bytes(),
             parent_pid=spec.parent_pid,
             runtime_dependency_install=spec.runtime_dependency_install,
         )
     except SystemExit as exit_:
-        status = exit_.code if isinstance(exit_.code, int) else _FAILED
+        status = exit_.code if isinstance(exit_.code, int) else 1
     except BaseException:  # noqa: BLE001 - nobody else would report it
         traceback.print_exc()
     finally:
@@ -86,17 +76,12 @@ def _run(spec: ExecutionSpec) -> None:
         os._exit(status)
 
 
-def load() -> None:
-    """Load the modules that client apps need; those for networks only if torch is installed."""
-    for module in (*_MODULES, *(_TORCH_MODULES if find_spec("torch") else ())):
-        import_module(module)
-
-
 def main() -> None:
     """Run the SuperExec."""
     superexec: Any = import_module("flwr.supercore.superexec.run_superexec")
     if sys.platform == "linux":  # on other systems, libraries may break in a fork
-        load()
+        for module in (*_MODULES, *(_TORCH_MODULES if find_spec("torch") else ())):
+            import_module(module)
         superexec.get_executor = lambda *arguments, **options: ForkingExecutor()
     from flwr.supercore.cli.flower_superexec import flower_superexec
 

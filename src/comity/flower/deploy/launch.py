@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,71 +46,44 @@ class RunStatus:
         return f"run {self.run} {self.status.removeprefix(_FINISHED)}{reason}"
 
 
-def start(app: Path, config: Path | None = None) -> str:
-    """Start the app in a directory, with settings from a TOML file, and return the run's id."""
-    settings = () if config is None else ("--run-config", str(config))
-    return str(run_flwr("run", str(app), CONNECTION, *settings)["run-id"])
-
-
 def follow(run: str, timeout: float = _DAY) -> RunStatus:
     """Print the log of a run until it has ended, and return its status; after `timeout` seconds it is stopped."""
     deadline = time.monotonic() + timeout
     try:
         printed = _stream(run, timeout)
-    except subprocess.TimeoutExpired:
-        stop(run)
-        raise FlowerError(f"run {run} was stopped: it took longer than {timeout:.0f} seconds") from None
-    except KeyboardInterrupt:
-        stop(run)
+    except (FlowerError, KeyboardInterrupt):
+        run_flwr("stop", run, CONNECTION)
         raise
     final = _wait_for_end(run, deadline)
-    log = LogFilter()
-    for line in _unprinted(printed, _whole_log(run)):
-        _print(log.feed(line))
-    _print(log.flush())
+    for line in without_own_tracebacks(_unprinted(printed, _whole_log(run))):
+        print(line, flush=True)
     return final
 
 
-class LogFilter:
-    r"""Removes the tracebacks of comity's own errors from the log of a run.
+def without_own_tracebacks(lines: Iterable[str]) -> Iterator[str]:
+    r"""Yield the log of a run without the tracebacks of comity's own errors.
 
     Their messages say what is wrong and are printed when the run has ended. Any other traceback is a bug and stays.
 
-    >>> log = LogFilter()
     >>> lines = ["comity: asking", "ERROR: ServerApp raised an exception", "Traceback (most recent call last):",
     ...          "  File …", "comity.errors.InputError: there is no column 'x'", "comity: more"]
-    >>> [kept for line in lines for kept in log.feed(line)]
+    >>> list(without_own_tracebacks(lines))
     ['comity: asking', 'comity: more']
     """
-
-    def __init__(self) -> None:
-        self._traceback: list[str] = []
-        self._failed = False
-
-    def feed(self, line: str) -> list[str]:
-        """Take the next line of the log, and return the lines that can be printed now."""
-        if self._traceback and not (line.startswith((" ", "Traceback")) or not line):
-            traceback, self._traceback = [*self._traceback, line], []
-            if line.startswith("comity.errors."):
-                self._failed = True
-                return []
-            return traceback
-        if self._traceback or _RAISED in line or line.startswith("Traceback"):
-            self._traceback.append(line)
-            return []
-        if self._failed and any(note in line for note in _FAILURE_NOTES):
-            return []
-        return [line]
-
-    def flush(self) -> list[str]:
-        """Return the lines held back at the end of the log."""
-        traceback, self._traceback = self._traceback, []
-        return traceback
-
-
-def _print(lines: Sequence[str]) -> None:
+    traceback: list[str] = []
+    failed = False
     for line in lines:
-        print(line, flush=True)
+        if traceback and line and not line.startswith((" ", "Traceback")):  # the last line of a traceback
+            if line.startswith("comity.errors."):
+                failed = True
+            else:
+                yield from [*traceback, line]
+            traceback = []
+        elif traceback or _RAISED in line or line.startswith("Traceback"):
+            traceback.append(line)
+        elif not failed or not any(note in line for note in _FAILURE_NOTES):
+            yield line
+    yield from traceback
 
 
 def _stream(run: str, timeout: float) -> list[str]:
@@ -118,23 +91,25 @@ def _stream(run: str, timeout: float) -> list[str]:
     lines: list[str] = []
     command = ["flwr", "log", run, CONNECTION, "--stream"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:  # noqa: S603
-        assert process.stdout is not None
         timer = threading.Timer(timeout, process.kill)
         timer.start()
-        try:
-            log = LogFilter()
-            for line in process.stdout:
+
+        def read() -> Iterator[str]:
+            for line in process.stdout or ():
                 if not line.startswith(_CONNECTION_NOTE):
                     lines.append(line.rstrip())
-                    _print(log.feed(line.rstrip()))
-            _print(log.flush())
+                    yield lines[-1]
+
+        try:
+            for line in without_own_tracebacks(read()):
+                print(line, flush=True)
             process.wait()
         finally:
             late = not timer.is_alive()
             timer.cancel()
             process.kill()
     if late:
-        raise subprocess.TimeoutExpired(command, timeout)
+        raise FlowerError(f"run {run} was stopped: it took longer than {timeout:.0f} seconds")
     return lines
 
 
@@ -142,15 +117,7 @@ def _whole_log(run: str) -> list[str]:
     """Return the log of a run that has ended, or no lines if the SuperLink does not reply."""
     command = ["flwr", "log", run, CONNECTION, "--show"]
     try:
-        done = subprocess.run(  # noqa: S603
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            timeout=60,
-            check=False,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
         return []
     return [line.rstrip() for line in done.stdout.rstrip().splitlines() if not line.startswith(_CONNECTION_NOTE)]
@@ -164,8 +131,7 @@ def _unprinted(printed: list[str], whole: list[str]) -> list[str]:
     """
     while printed and not printed[-1]:
         printed = printed[:-1]
-    rest = whole[len(printed) :] if whole[: len(printed)] == printed else []
-    return [line for line in rest if line]
+    return [line for line in whole[len(printed) :] if line] if whole[: len(printed)] == printed else []
 
 
 def _wait_for_end(run: str, deadline: float) -> RunStatus:
@@ -174,7 +140,8 @@ def _wait_for_end(run: str, deadline: float) -> RunStatus:
     deadline = min(deadline, time.monotonic() + _STATUS_TIMEOUT)
     while True:
         try:
-            current = status(run)
+            (answer,) = run_flwr("list", CONNECTION, "--run-id", run)["runs"]
+            current = RunStatus(run, str(answer["status"]), str(answer.get("status-details", "")))
             if current.status.startswith(_FINISHED) or time.monotonic() > deadline:
                 return current
         except FlowerError:
@@ -183,26 +150,17 @@ def _wait_for_end(run: str, deadline: float) -> RunStatus:
         time.sleep(_STATUS_INTERVAL)
 
 
-def status(run: str) -> RunStatus:
-    """Return the status of a run."""
-    (answer,) = run_flwr("list", CONNECTION, "--run-id", run)["runs"]
-    return RunStatus(run, str(answer["status"]), str(answer.get("status-details", "")))
-
-
-def stop(run: str) -> None:
-    """Stop a run."""
-    run_flwr("stop", run, CONNECTION)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an app, print its log, and return the exit status: 0 if it completed."""
     parser = argparse.ArgumentParser(prog="python -m comity.flower.deploy.launch")
     parser.add_argument("app", type=Path, help="the app's directory")
     parser.add_argument("--config", type=Path, help="a TOML file with settings of the app")
     parser.add_argument("--timeout", type=float, default=_DAY, help="seconds after which the run is stopped")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    config = [] if options.config is None else ["--run-config", str(options.config)]
     try:
-        final = follow(start(given.app, given.config), given.timeout)
+        started = run_flwr("run", str(options.app), CONNECTION, *config)
+        final = follow(str(started["run-id"]), options.timeout)
     except FlowerError as error:
         print(error, file=sys.stderr)
         return 1

@@ -56,8 +56,12 @@ def register(client: str, key: Path, nodes: Path, wait: float = 0.0) -> bool:
             node = run_flwr("supernode", "register", str(key), CONNECTION, "--name", key.stem)["node-id"]
         except FlowerError as error:
             if "already in use" in str(error):
-                _check_known(client, nodes)
-                return False
+                if client in read_nodes(nodes).values():
+                    return False
+                raise FormatError(
+                    f"{nodes}: the node of client {client!r} is missing, though its key is registered; "
+                    f"stop the SuperLink, delete {nodes.parent}, start it and register again"
+                ) from None
             if time.monotonic() > deadline or "unavailable" not in str(error):
                 raise
             time.sleep(_RETRY_INTERVAL)
@@ -67,24 +71,16 @@ def register(client: str, key: Path, nodes: Path, wait: float = 0.0) -> bool:
             return True
 
 
-def _check_known(client: str, nodes: Path) -> None:
-    if client not in read_nodes(nodes).values():
-        raise FormatError(
-            f"{nodes}: the node of client {client!r} is missing, though its key is registered; "
-            f"stop the SuperLink, delete {nodes.parent}, start it and register again"
-        )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Register the keys that a file lists, and print what was done for each."""
     parser = argparse.ArgumentParser(prog="python -m comity.flower.deploy.registration")
     parser.add_argument("keys", type=Path, help="a TOML file with the path of each client's key")
     parser.add_argument("--nodes", type=Path, required=True, help="the JSON file for the client of each node id")
     parser.add_argument("--wait", type=float, default=0.0, help="seconds to wait for the SuperLink")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        for client, key in read_keys(given.keys).items():
-            new = register(client, key, given.nodes, given.wait)
+        for client, key in read_keys(options.keys).items():
+            new = register(client, key, options.nodes, options.wait)
             print(f"{client}: {'registered' if new else 'already registered'}", flush=True)
     except ComityError as error:
         print(error, file=sys.stderr)

@@ -31,21 +31,6 @@ _INTERNAL_HOST = "127.0.0.1"
 _PUBLIC_PATHS = re.compile(r"/health|/v1/fleet/[a-z]+(-[a-z]+)*")
 
 
-def superlink_arguments(control_port: int, database: Path, certificates: Path | None) -> list[str]:
-    """Return the arguments of ``flower-superlink``; with a directory of certificates, TLS and authentication are on."""
-    arguments = ["--host", _INTERNAL_HOST, "--port", str(control_port), "--database", str(database)]
-    arguments.append("--disable-runtime-dependency-installation")
-    if certificates is None:
-        return [*arguments, "--insecure"]
-    return [
-        *arguments,
-        *("--ssl-ca-certfile", str(certificates / "ca.crt")),
-        *("--ssl-certfile", str(certificates / "server.crt")),
-        *("--ssl-keyfile", str(certificates / "server.key")),
-        "--enable-supernode-auth",
-    ]
-
-
 def restrict_public_access(app: ASGIApp, internal: Address) -> ASGIApp:
     """Return an application that is `app` for connections to the address `internal`, and part of it for all others.
 
@@ -64,7 +49,7 @@ def restrict_public_access(app: ASGIApp, internal: Address) -> ASGIApp:
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The two addresses of a SuperLink with their bound sockets; connections are refused until it serves there."""
+    """The two addresses of a SuperLink, with bound sockets; until it serves there, connections are refused."""
 
     internal: Address
     public: Address
@@ -88,32 +73,30 @@ class Endpoints:
     def serve(self, app: ASGIApp, **settings: Any) -> None:
         """Serve an application at both addresses, as ``uvicorn.run`` does at one with these settings."""
         settings |= {"host": self.internal.host, "port": self.internal.port, "ws": "none"}
-        server = _AnnouncingServer(uvicorn.Config(restrict_public_access(app, self.internal), **settings), self.public)
+        server = _AnnouncingServer(uvicorn.Config(restrict_public_access(app, self.internal), **settings))
+        server.public = self.public
         for bound in self.sockets:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it is stopped
             server.run(self.sockets)
-        if not server.announced:
+        if not server.started:
             sys.exit("the SuperLink could not start")
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A server that prints when sites can connect."""
+    """A server that prints when sites can connect to its public address."""
 
-    def __init__(self, config: uvicorn.Config, public: Address) -> None:
-        super().__init__(config)
-        self._public = public
-        self.announced = False
+    public: Address
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         # An event loop may not report that it failed to listen, and then no connection would ever be answered.
         listening = [bound.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) for bound in sockets or ()]
-        if not self.started or not all(listening):
+        self.started = self.started and all(listening)
+        if self.started:
+            print(f"Sites can connect to {self.public}.", flush=True)
+        else:
             self.should_exit = True
-            return
-        self.announced = True
-        print(f"Sites can connect to {self._public}.", flush=True)
 
 
 def _bind(address: Address) -> socket.socket:
@@ -132,13 +115,6 @@ def _bind(address: Address) -> socket.socket:
     return bound
 
 
-def serve_superlink_at(endpoints: Endpoints) -> None:
-    """Make Flower's SuperLink in this process serve at these addresses."""
-    # Flower has no hook for this. A later version that serves in another way finds its address in use and exits.
-    internal: Any = import_module("flwr.superlink.cli.flower_superlink")
-    internal.uvicorn = SimpleNamespace(run=endpoints.serve)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the SuperLink until it is stopped."""
     parser = argparse.ArgumentParser(
@@ -150,16 +126,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     secured = parser.add_mutually_exclusive_group(required=True)
     secured.add_argument("--certificates", type=Path, metavar="DIR", help="ca.crt, server.crt and server.key")
     secured.add_argument("--insecure", action="store_true", help="no encryption; anybody may join")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    internal = Address(_INTERNAL_HOST, options.control_port)
     try:
-        endpoints = Endpoints.bind(Address(_INTERNAL_HOST, given.control_port), read_address(given.listen))
+        endpoints = Endpoints.bind(internal, read_address(options.listen))
     except OSError as error:
         parser.exit(2, f"cannot listen on {error.filename} ({error.strerror}); is something else running there?\n")
-    serve_superlink_at(endpoints)
-    from flwr.superlink.cli import flower_superlink
-
-    sys.argv = ["flower-superlink", *superlink_arguments(given.control_port, given.database, given.certificates)]
-    flower_superlink()
+    # Flower has no hook for its addresses. A later version that serves in another way finds them in use and exits.
+    superlink: Any = import_module("flwr.superlink.cli.flower_superlink")
+    superlink.uvicorn = SimpleNamespace(run=endpoints.serve)
+    sys.argv = ["flower-superlink", "--host", internal.host, "--port", str(internal.port)]
+    sys.argv += ["--database", str(options.database), "--disable-runtime-dependency-installation"]
+    if options.insecure:
+        sys.argv += ["--insecure"]
+    else:
+        sys.argv += ["--enable-supernode-auth"]
+        for option, file in (("ca-certfile", "ca.crt"), ("certfile", "server.crt"), ("keyfile", "server.key")):
+            sys.argv += [f"--ssl-{option}", str(options.certificates / file)]
+    superlink.flower_superlink()
 
 
 if __name__ == "__main__":

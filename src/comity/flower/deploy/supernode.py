@@ -4,8 +4,8 @@ Flower's SuperNode runs any app that the coordinator sends: code that could read
 the policy says. comity is installed at the site, so its app needs no code and only names comity's components. This
 SuperNode checks every app before it runs, and exits if it holds anything else.
 
-A SuperNode that was killed and restarted is refused until the SuperLink has missed its heartbeats, for a minute, and
-Flower's own gives up. This one sends heartbeats more often, so that it takes 20 seconds, and keeps trying.
+The SuperLink refuses a restarted SuperNode until the killed one has missed its heartbeats. That takes a minute with
+Flower's own, which gives up. This one sends heartbeats more often, so that it takes 20 seconds, and keeps trying.
 
 The arguments are those of ``flower-supernode``.
 """
@@ -18,6 +18,7 @@ import sys
 import time
 import tomllib
 import zipfile
+from contextlib import suppress
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -56,7 +57,6 @@ def check_app(bundle: bytes) -> None:
 def check_every_app() -> None:
     """Make Flower's SuperNode in this process check each app before it stores or runs it."""
     internal: Any = import_module("flwr.supernode.start_client_internal")
-
     # Flower has no hook for this, but reads an app's settings once, before it stores or runs the app. If a later
     # version has no such function, this line fails, and the SuperNode does not start.
     read_settings = internal.get_fused_config_from_fab
@@ -86,26 +86,28 @@ def retry_activation(patience: float) -> None:
             try:
                 return activate(self, request)
             except httpx.HTTPStatusError as error:
-                if not _is_not_activated(error) or time.monotonic() > deadline:
+                if not _is_refusal(error.response) or time.monotonic() > deadline:
                     raise
             if not reported:
-                print(
+                notice = (
                     "Not connected yet: the key of this site is not registered, or a SuperNode with it was connected a "
-                    f"moment ago. Trying again for {patience:.0f} seconds.",
-                    file=sys.stderr,
-                    flush=True,
+                    f"moment ago. Trying again for {patience:.0f} seconds."
                 )
+                print(notice, file=sys.stderr, flush=True)
                 reported = True
             time.sleep(_RETRY_INTERVAL)
 
     client.ActivateNode = activated
 
 
-def start_apps_faster() -> None:
-    """Make Flower's SuperNode in this process fork its client apps (see `executor`), and poll more often.
+def _is_refusal(response: httpx.Response) -> bool:
+    with suppress(ValueError, LookupError, TypeError):
+        return int(response.json()["code"]) == _NOT_ACTIVATED
+    return False
 
-    It polls for questions every second instead of every third, and for its app's answer ten times a second.
-    """
+
+def start_apps_faster() -> None:
+    """Make Flower's SuperNode in this process fork its client apps (see `executor`), and poll more often."""
     internal: Any = import_module("flwr.supernode.start_client_internal")
     popen = internal.subprocess.Popen
 
@@ -115,16 +117,12 @@ def start_apps_faster() -> None:
         return popen(command, *rest, **named)
 
     internal.subprocess = SimpleNamespace(Popen=start)
-    internal.time = SimpleNamespace(
-        sleep=lambda seconds: time.sleep(_POLL_INTERVAL if seconds > _POLL_INTERVAL else seconds / 5)
-    )
 
+    def sleep(seconds: float) -> None:
+        """Poll for questions every second, not every third, and for the app's answer ten times a second."""
+        time.sleep(_POLL_INTERVAL if seconds > _POLL_INTERVAL else seconds / 5)
 
-def _is_not_activated(error: httpx.HTTPStatusError) -> bool:
-    try:
-        return int(error.response.json()["code"]) == _NOT_ACTIVATED
-    except (ValueError, LookupError, TypeError):
-        return False
+    internal.time = SimpleNamespace(sleep=sleep)
 
 
 def main() -> None:

@@ -4,14 +4,8 @@ A sum takes four exchanges. Clients make keys (setup); they share secrets with e
 coordinator (share keys); they send their answers under masks that cancel in the sum (collect masked vectors); and the
 clients that are left help to remove the masks that did not cancel (unmask).
 
-Flower provides the client's side of all exchanges but the third (`flwr.client.mod.secaggplus_mod`, with its state, its
-checks and the names of its records), the key agreement, the encryption and the shares of secrets. comity adds:
-
-- the coordinator's side (`SecureSum`): Flower's needs a legacy strategy, fails if a client is lost before it has shared
-  its keys, and accepts every share without a check;
-- the masks (`masks`): Flower's generator uses 32 bits of a key, which can be tried one by one;
-- fixed-point numbers (`fixed_point`): Flower's have 32 bits and clip large values without an error;
-- with these, the third exchange of the client's side, and the checks of a client before it takes part (`participant`).
+Flower provides the client's side of all exchanges but the third (`flwr.client.mod.secaggplus_mod`), the key agreement,
+the encryption and the shares of secrets; docs/secure-aggregation.md says why the rest is comity's own.
 """
 
 from comity.flower.secure.fixed_point import FixedPoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key
@@ -30,11 +30,14 @@ class Exchange:
     missing: dict[str, str] = field(default_factory=dict)
     cost: Traffic = field(default_factory=Traffic)
 
-    def send(self, stage: str, contents: Mapping[int, RecordDict]) -> dict[int, RecordDict]:
-        """Send each node a message of a stage and return the replies; a node that does not reply is lost."""
+    def send(
+        self, stage: str, values: Mapping[int, Mapping[str, Any]], questions: Mapping[int, RecordDict] | None = None
+    ) -> dict[int, RecordDict]:
+        """Send nodes the values of a stage, and questions if it has any; return the replies, and lose silent nodes."""
         messages = []
-        for node, content in contents.items():
-            content.config_records[RECORD_KEY_CONFIGS][Key.STAGE] = stage
+        for node, sent in values.items():
+            content = RecordDict() if questions is None else questions[node]
+            content[RECORD_KEY_CONFIGS] = ConfigRecord({Key.STAGE: stage, **sent})
             content[SUM] = ConfigRecord({"number": self.number})
             self.cost.sent += _size(content)
             messages.append(Message(content, node, MessageType.TRAIN, ttl=self.timeout, group_id=self.number))
@@ -42,7 +45,7 @@ class Exchange:
         replies: dict[int, RecordDict] = {}
         for reply in self.grid.send_and_receive(messages, timeout=self.timeout):
             node = reply.metadata.src_node_id
-            if node not in contents:
+            if node not in values:
                 continue
             if reply.has_error():
                 self.lose(node, stage, f"failed: {reply.error.reason}")
@@ -54,7 +57,7 @@ class Exchange:
             if REFUSED in reply.content.config_records:
                 raise self._refusal(node, reply.content.config_records[REFUSED])
             replies[node] = reply.content
-        for node in contents.keys() - replies.keys():
+        for node in values.keys() - replies.keys():
             self.lose(node, stage, f"did not answer within {self.timeout:g} s")
         return replies
 
@@ -79,25 +82,12 @@ class Exchange:
         return error(reason if repr(name) in reason else f"client {name!r}: {reason}")
 
 
-def values_in(reply: RecordDict) -> ConfigRecord:
-    """Return the record of a reply in which Flower's client puts its values."""
-    return reply.config_records[RECORD_KEY_CONFIGS]
-
-
-def read_list(record: ConfigRecord, key: str, item_type: type[T]) -> list[T]:
-    """Return a list from a record, or raise a `TypeError` if an item has another type."""
-    values = record[key]
+def read_list(reply: RecordDict, key: str, item_type: type[T]) -> list[T]:
+    """Return a list that Flower's client sent, or raise a `TypeError` if an item has another type."""
+    values = reply.config_records[RECORD_KEY_CONFIGS][key]
     if not isinstance(values, list) or not all(isinstance(value, item_type) for value in values):
         raise TypeError(f"{key!r} is not a list of {item_type.__name__}")
     return [value for value in values if isinstance(value, item_type)]
-
-
-def read_value(record: ConfigRecord, key: str, value_type: type[T]) -> T:
-    """Return a value from a record, or raise a `TypeError` if it has another type."""
-    value = record[key]
-    if not isinstance(value, value_type):
-        raise TypeError(f"{key!r} is not of the type {value_type.__name__}")
-    return value
 
 
 def _size(content: RecordDict) -> int:

@@ -22,40 +22,30 @@ _TYPES = ("float32", "float64")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The names, types and shapes of an answer's arrays, which turn them into one vector and back."""
+    """The kind of an answer, and the label, type and shape of each of its arrays, which are sent as one vector."""
 
     kind: str
-    labels: tuple[str, ...]
-    types: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]
+    arrays: tuple[tuple[str, str, tuple[int, ...]], ...]
 
     @classmethod
     def of(cls, answer: Packed) -> Layout:
         """Return the layout of an answer."""
-        arrays = answer.arrays.values()
-        types, shapes = tuple(str(each.dtype) for each in arrays), tuple(each.shape for each in arrays)
-        return cls(answer.kind, tuple(answer.arrays), types, shapes)
+        return cls(answer.kind, tuple((label, str(each.dtype), each.shape) for label, each in answer.arrays.items()))
 
     @property
     def size(self) -> int:
         """The number of values in all arrays."""
-        return sum(map(math.prod, self.shapes))
+        return sum(math.prod(shape) for _, _, shape in self.arrays)
 
     def __str__(self) -> str:
-        arrays = zip(self.labels, self.shapes, self.types, strict=True)
-        return f"a {self.kind} of " + ", ".join(f"{label} {shape} {dtype}" for label, shape, dtype in arrays)
-
-    def flat(self, answer: Packed) -> Floats:
-        """Return an answer's arrays as one vector."""
-        return np.concatenate([answer.arrays[label].astype(np.float64).reshape(-1) for label in self.labels])
+        return f"a {self.kind} of " + ", ".join(f"{label} {shape} {dtype}" for label, dtype, shape in self.arrays)
 
     def answer(self, flat: Floats) -> Packed:
         """Return the answer that a vector holds."""
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        parts = zip(self.labels, np.split(flat, ends), self.shapes, self.types, strict=True)
-        return Packed(
-            self.kind, "{}", {label: part.reshape(shape).astype(dtype) for label, part, shape, dtype in parts}
-        )
+        ends = np.cumsum([math.prod(shape) for _, _, shape in self.arrays])[:-1]
+        parts = zip(self.arrays, np.split(flat, ends), strict=True)
+        arrays = {label: part.reshape(shape).astype(dtype) for (label, dtype, shape), part in parts}
+        return Packed(self.kind, "{}", arrays)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,19 +58,10 @@ class Masked:
 
     def write(self) -> RecordDict:
         """Return it as records."""
-        layout = self.layout
-        metadata = ConfigRecord(
-            {
-                "kind": layout.kind,
-                "labels": list(layout.labels),
-                "types": list(layout.types),
-                "shapes": json.dumps(layout.shapes),
-                "pledge": self.pledge,
-            }
-        )
-        values = ArrayRecord()
-        values["values"] = Array(self.values)
-        return RecordDict({MASKED: metadata, f"{MASKED}_values": values})
+        labels, types, shapes = (list(each) for each in zip(*self.layout.arrays, strict=True))
+        metadata = ConfigRecord({"kind": self.layout.kind, "labels": labels, "types": types, "pledge": self.pledge})
+        metadata["shapes"] = json.dumps(shapes)
+        return RecordDict({MASKED: metadata, f"{MASKED}_values": ArrayRecord({"values": Array(self.values)})})
 
     @classmethod
     def read(cls, records: RecordDict) -> Masked:
@@ -88,11 +69,11 @@ class Masked:
         metadata = records.config_records[MASKED]
         values = records.array_records[f"{MASKED}_values"]["values"].numpy()
         labels, types, kind, pledge = metadata["labels"], metadata["types"], metadata["kind"], metadata["pledge"]
-        shapes = tuple(tuple(map(int, shape)) for shape in json.loads(str(metadata["shapes"])))
+        shapes = [tuple(map(int, shape)) for shape in json.loads(str(metadata["shapes"]))]
         if not isinstance(labels, list) or not isinstance(types, list) or not len(labels) == len(types) == len(shapes):
             raise ValueError("the numbers of its labels, types and shapes differ")
-        layout = Layout(str(kind), tuple(map(str, labels)), tuple(map(str, types)), shapes)
-        if not labels or not set(layout.types) <= set(_TYPES) or min(map(min, filter(None, shapes)), default=1) < 0:
+        layout = Layout(str(kind), tuple(zip(map(str, labels), map(str, types), shapes, strict=True)))
+        if not labels or not set(types) <= set(_TYPES) or min(map(min, filter(None, shapes)), default=1) < 0:
             raise ValueError("its arrays cannot be summed")
         if values.dtype != np.uint64 or values.shape != (layout.size,) or not isinstance(pledge, bytes):
             raise ValueError(f"it should have {layout.size} masked values, and has {values.shape} of {values.dtype}")

@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from secrets import token_hex
+from typing import cast
 
 import numpy as np
-from flwr.app import ConfigRecord, RecordDict
-from flwr.common.secure_aggregation.crypto.symmetric_encryption import generate_shared_key
+from flwr.app import RecordDict
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key, Stage
 from flwr.serverapp import Grid
-from flwr.supercore.primitives.asymmetric import bytes_to_private_key, bytes_to_public_key
+from flwr.supercore.primitives.asymmetric import bytes_to_public_key
 
 from comity.errors import InputError, MissingClientsError
 from comity.federation import Traffic
-from comity.flower.secure.exchange import Exchange, read_list, read_value, values_in
+from comity.flower.secure.exchange import Exchange, read_list
 from comity.flower.secure.fixed_point import FixedPoint, Whole
-from comity.flower.secure.masks import mask
+from comity.flower.secure.masks import mask, pledge_of, public_key_of, recover, shared_mask
 from comity.flower.secure.payload import Masked
-from comity.flower.secure.recovery import Shares, is_key_of, is_pledged, recover
 from comity.flower.secure.terms import Terms
 from comity.flower.transport.messages import to_content
 from comity.questions import Packed
-
-Write = Callable[[Packed], RecordDict]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +44,13 @@ class SecureSum:
     """Secure sums over the clients at the `nodes` of a Flower `grid`, with messages of the type ``train``.
 
     A client that does not reply within `timeout` seconds in one of the four exchanges is lost for this sum, which
-    continues without it as long as enough clients are left for the threshold of the `terms`. `write` turns a question
-    into records.
+    continues without it as long as enough clients are left for the threshold of the `terms`.
     """
 
     grid: Grid
     nodes: Mapping[str, int]
     terms: Terms = field(default_factory=Terms)
     timeout: float = 600.0
-    write: Write = to_content
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < float("inf"):
@@ -78,7 +72,7 @@ class SecureSum:
         names = {self.nodes[name]: name for name in questions}
         if len(names) < len(questions):
             raise InputError("two clients are at the same node; each needs its own")
-        contents = {self.nodes[name]: self.write(question) for name, question in questions.items()}
+        contents = {self.nodes[name]: to_content(question) for name, question in questions.items()}
         exchange = Exchange(self.grid, names, token_hex(16), self.timeout)
         return _Sum(self.terms, exchange, self.terms.neighbours(names)).run(contents, of_all=of_all)
 
@@ -111,18 +105,18 @@ class _Sum:
         """Run the four stages; with `of_all`, stop before the last if a client is missing."""
         self.setup()
         sealed = self.share_keys()
-        given = self.collect(sealed, questions)
-        if of_all and len(given) < len(self.neighbours):
+        masked = self.collect(sealed, questions)
+        if of_all and len(masked) < len(self.neighbours):
             raise MissingClientsError(
                 f"clients are missing from the secure sum: {self.reasons}. Restart them, or leave them out",
                 tuple(self.exchange.missing),
             )
-        total = self.unmask(set(sealed), given)
+        total = self.unmask(set(sealed), masked)
         point = FixedPoint(self.terms.largest, len(self.neighbours))
         names = self.exchange.names
-        clients = tuple(names[node] for node in names if node in given)
+        clients = tuple(names[node] for node in names if node in masked)
         return SecureTotal(
-            answer=next(iter(given.values())).layout.answer(point.real(total)),
+            answer=next(iter(masked.values())).layout.answer(point.real(total)),
             clients=clients,
             missing={name: reason for name, reason in self.exchange.missing.items() if name not in clients},
             cost=self.exchange.cost,
@@ -132,26 +126,22 @@ class _Sum:
     def setup(self) -> None:
         """Send the terms, and receive two public keys from each client."""
         clients = len(self.neighbours)
-        contents = {
-            node: _config(
-                {
-                    Key.SAMPLE_NUMBER: clients,
-                    Key.SHARE_NUMBER: self.terms.shares_among(clients),
-                    Key.THRESHOLD: self.threshold,
-                    Key.CLIPPING_RANGE: float(self.terms.largest),
-                    # Flower requires these, but comity's arithmetic (integers modulo 2⁶⁴) does not use them.
-                    Key.TARGET_RANGE: 0,
-                    Key.MOD_RANGE: 0,
-                    Key.MAX_WEIGHT: 1.0,
-                }
-            )
-            for node in self.neighbours
+        terms = {
+            Key.SAMPLE_NUMBER: clients,
+            Key.SHARE_NUMBER: self.terms.shares_among(clients),
+            Key.THRESHOLD: self.threshold,
+            Key.CLIPPING_RANGE: float(self.terms.largest),
+            # Flower requires these, but comity's arithmetic (integers modulo 2⁶⁴) does not use them.
+            Key.TARGET_RANGE: 0,
+            Key.MOD_RANGE: 0,
+            Key.MAX_WEIGHT: 1.0,
         }
-        for node, reply in self.exchange.send(Stage.SETUP, contents).items():
+        for node, reply in self.exchange.send(Stage.SETUP, dict.fromkeys(self.neighbours, terms)).items():
             with self.exchange.reading(node, Stage.SETUP, "public keys"):
-                keys = [read_value(values_in(reply), key, bytes) for key in (Key.PUBLIC_KEY_1, Key.PUBLIC_KEY_2)]
+                values = reply.config_records[RECORD_KEY_CONFIGS]
+                keys = [cast(bytes, values[key]) for key in (Key.PUBLIC_KEY_1, Key.PUBLIC_KEY_2)]
                 for key in keys:
-                    bytes_to_public_key(key)
+                    bytes_to_public_key(key)  # a TypeError or ValueError, if it is none
                 self.keys[node] = keys
         used = Counter(key for keys in self.keys.values() for key in keys)
         for node in [node for node, keys in self.keys.items() if any(used[key] > 1 for key in keys)]:
@@ -162,14 +152,12 @@ class _Sum:
     def share_keys(self) -> dict[int, dict[int, bytes]]:
         """Send each client its neighbours' keys; receive the shares of its secrets, encrypted for each neighbour."""
         alive = set(self.keys)
-        contents = {
-            node: _config({str(other): self.keys[other] for other in self.neighbours[node] & alive}) for node in alive
-        }
+        keys = {node: {str(other): self.keys[other] for other in self.neighbours[node] & alive} for node in alive}
         sealed = {}
-        for node, reply in self.exchange.send(Stage.SHARE_KEYS, contents).items():
+        for node, reply in self.exchange.send(Stage.SHARE_KEYS, keys).items():
             with self.exchange.reading(node, Stage.SHARE_KEYS, "shares of its secrets"):
-                recipients = read_list(values_in(reply), Key.DESTINATION_LIST, int)
-                shares = dict(zip(recipients, read_list(values_in(reply), Key.CIPHERTEXT_LIST, bytes), strict=True))
+                recipients = read_list(reply, Key.DESTINATION_LIST, int)
+                shares = dict(zip(recipients, read_list(reply, Key.CIPHERTEXT_LIST, bytes), strict=True))
                 if shares.keys() != (self.neighbours[node] & alive) - {node}:
                     raise ValueError("they are not for exactly its neighbours")
                 sealed[node] = shares
@@ -180,60 +168,59 @@ class _Sum:
         self, sealed: Mapping[int, Mapping[int, bytes]], questions: Mapping[int, RecordDict]
     ) -> dict[int, Masked]:
         """Forward the encrypted shares, ask the questions, and receive the masked answers."""
+        shares = {}
         for node in sealed:
             sources = [source for source in sealed if node in sealed[source]]
-            shares = {Key.SOURCE_LIST: sources, Key.CIPHERTEXT_LIST: [sealed[source][node] for source in sources]}
-            questions[node].update(_config(shares))
-        given = {}
+            ciphertexts = [sealed[source][node] for source in sources]
+            shares[node] = {Key.SOURCE_LIST: sources, Key.CIPHERTEXT_LIST: ciphertexts}
+        masked = {}
         stage = Stage.COLLECT_MASKED_VECTORS
-        for node, reply in self.exchange.send(stage, {node: questions[node] for node in sealed}).items():
+        for node, reply in self.exchange.send(stage, shares, questions).items():
             with self.exchange.reading(node, stage, "masked answer"):
-                given[node] = Masked.read(reply)
-        self.check_quorum(set(sealed), set(given))
-        if len({masked.layout for masked in given.values()}) > 1:
-            layouts = "; ".join(f"{self.exchange.names[node]!r} sent {given[node].layout}" for node in given)
+                masked[node] = Masked.read(reply)
+        self.check_quorum(set(sealed), set(masked))
+        if len({answer.layout for answer in masked.values()}) > 1:
+            layouts = "; ".join(f"{self.exchange.names[node]!r} sent {masked[node].layout}" for node in masked)
             raise InputError(f"answers cannot be summed, because their layouts differ: {layouts}")
-        return given
+        return masked
 
-    def unmask(self, shared: set[int], given: Mapping[int, Masked]) -> Whole:
-        """Receive the shares of the secrets whose masks do not cancel, and return the sum without masks."""
-        lost = shared - given.keys()
-        contents = {
-            node: _config(
-                {
-                    Key.ACTIVE_NODE_ID_LIST: sorted(self.neighbours[node] & given.keys()),
-                    Key.DEAD_NODE_ID_LIST: sorted(self.neighbours[node] & lost),
-                }
-            )
-            for node in given
+    def unmask(self, sharing: set[int], masked: Mapping[int, Masked]) -> Whole:
+        """Receive shares of the secrets behind masks that do not cancel, of all nodes `sharing`, and return the sum."""
+        lost = sharing - masked.keys()
+        requests = {
+            node: {
+                Key.ACTIVE_NODE_ID_LIST: sorted(self.neighbours[node] & masked.keys()),
+                Key.DEAD_NODE_ID_LIST: sorted(self.neighbours[node] & lost),
+            }
+            for node in masked
         }
-        shares: dict[int, Shares] = {node: {} for node in shared}
+        shares: dict[int, dict[int, bytes]] = {node: {} for node in sharing}
         helpers = set()
-        for node, reply in self.exchange.send(Stage.UNMASK, contents).items():
+        for node, reply in self.exchange.send(Stage.UNMASK, requests).items():
             with self.exchange.reading(node, Stage.UNMASK, "shares of secrets"):
-                owners = read_list(values_in(reply), Key.NODE_ID_LIST, int)
-                for owner, share in zip(owners, read_list(values_in(reply), Key.SHARE_LIST, bytes), strict=True):
-                    if owner in self.neighbours[node] & shared:
+                owners = read_list(reply, Key.NODE_ID_LIST, int)
+                for owner, share in zip(owners, read_list(reply, Key.SHARE_LIST, bytes), strict=True):
+                    if owner in self.neighbours[node] & sharing:
                         shares[owner][node] = share
                 helpers.add(node)
-        self.check_quorum(shared, helpers)
-        number, size = self.exchange.number, next(iter(given.values())).layout.size
+        self.check_quorum(sharing, helpers)
+        number, size = self.exchange.number, next(iter(masked.values())).layout.size
         total: Whole = np.zeros(size, np.uint64)
-        for node, masked in given.items():
-            seed = self.secret_of(node, shares[node], partial(is_pledged, pledge=masked.pledge))
-            total = total + masked.values - mask(seed, number, size)
+        for node, answer in masked.items():
+            seed = self.secret_of(node, shares[node], pledge_of, answer.pledge)
+            total = total + answer.values - mask(seed, number, size)
         for node in lost:
-            key = bytes_to_private_key(
-                self.secret_of(node, shares[node], partial(is_key_of, public=self.keys[node][0]))
-            )
-            for other in self.neighbours[node] & given.keys():
-                between = mask(generate_shared_key(key, bytes_to_public_key(self.keys[other][0])), number, size)
-                total = total - between if other > node else total + between
+            key = self.secret_of(node, shares[node], public_key_of, self.keys[node][0])
+            for other in self.neighbours[node] & masked.keys():
+                shared = shared_mask(key, self.keys[other][0], number, size)
+                total = total - shared if other > node else total + shared
         return total
 
-    def secret_of(self, node: int, shares: Shares, fits: Callable[[bytes], bool]) -> bytes:
-        """Return a node's secret from its shares, checked by `fits`."""
-        secret = recover(shares, self.threshold, fits)
+    def secret_of(
+        self, node: int, shares: Mapping[int, bytes], fingerprint: Callable[[bytes], bytes], expected: bytes
+    ) -> bytes:
+        """Return a node's secret from the shares that others sent, if its fingerprint is the expected one."""
+        secret = recover(shares.values(), self.threshold, fingerprint, expected)
         if secret is None:
             name = self.exchange.names[node]
             senders = ", ".join(repr(self.exchange.names[sender]) for sender in shares)
@@ -254,11 +241,3 @@ class _Sum:
                 f"{self.threshold} are needed. Missing: {self.reasons}. Restart them, or leave them out",
                 tuple(self.exchange.missing),
             )
-
-
-def _config(values: Mapping[str, object]) -> RecordDict:
-    """Return values in the record that Flower's client reads."""
-    record = ConfigRecord()
-    for key, value in values.items():
-        record[key] = value  # type: ignore[assignment]  # the record checks its values itself
-    return RecordDict({RECORD_KEY_CONFIGS: record})

@@ -20,15 +20,14 @@ from comity.core.progress import Notify
 from comity.errors import AnswerError, DepartedError, InputError, MissingClientsError, RefusedError
 from comity.federation import Federation, Read, Traffic
 from comity.flower.secure import SecureSum, Terms
-from comity.flower.transport.introduction import Introduction
+from comity.flower.transport.introduction import Introduction, Patience, Roster, Rules
 from comity.flower.transport.journal import Journal
-from comity.flower.transport.messages import ASK, FAILED, from_content, reason_in, to_content, told_in
-from comity.flower.transport.roster import Patience, Roster, Rules
+from comity.flower.transport.messages import ASK, FAILED, from_content, reason_in, texts_in, to_content
 from comity.flower.transport.rounds import Round
-from comity.questions import AskPrivacy, Packed, unpack
+from comity.questions import Packed, unpack
 
 _MIN_CLIENTS = 2
-_SECONDS_BEFORE_NOTICE = 10.0  # of waiting for clients, before people are told who is missing
+_SECONDS_BEFORE_NOTICE = 10.0  # of waiting for clients, before the missing clients are named
 
 
 @final
@@ -36,20 +35,20 @@ _SECONDS_BEFORE_NOTICE = 10.0  # of waiting for clients, before people are told 
 class OverFlower(Federation):
     """Clients behind a Grid.
 
-    `nodes` has the node id of each client. Answers are kept in the `journal`, if there is one. With `terms`, sums over
-    clients are secure: the coordinator sees no single client's answer. `seconds` has the duration of each round that
-    was not answered from the journal.
+    `nodes` has the node id of each client. Answers are kept in the `journal`. With `terms`, sums over clients are
+    secure: the coordinator sees no single client's answer. `seconds` has the duration of each round that was not
+    answered from the journal.
     """
 
     grid: Grid
     roster: Roster
     nodes: dict[str, int]
-    patience: Patience = field(default_factory=Patience)
-    journal: Journal | None = None
-    notify: Notify = print
-    job: str = ""
-    rules: Mapping[str, Rules] = field(default_factory=dict)
-    terms: Terms | None = None
+    patience: Patience
+    journal: Journal
+    notify: Notify
+    job: str
+    rules: Mapping[str, Rules]
+    terms: Terms | None
     seconds: list[float] = field(default_factory=list)
 
     @classmethod
@@ -57,9 +56,9 @@ class OverFlower(Federation):
         cls,
         grid: Grid,
         roster: Roster,
-        patience: Patience | None = None,
-        journal: Journal | None = None,
-        notify: Notify = print,
+        patience: Patience,
+        journal: Journal,
+        notify: Notify,
         job: str = "",
         terms: Terms | None = None,
     ) -> OverFlower:
@@ -67,7 +66,6 @@ class OverFlower(Federation):
 
         At least two clients must be connected; the missing ones are reported.
         """
-        patience = patience or Patience()
         introduction = Introduction(grid, roster, patience, notify)
         end = time.monotonic() + patience.grace
         notice_at = time.monotonic() + _SECONDS_BEFORE_NOTICE
@@ -111,54 +109,46 @@ class OverFlower(Federation):
 
     def send(self, kind: str, contents: Mapping[str, RecordDict]) -> dict[str, RecordDict]:
         """Send each client a message and return the replies; a `DepartedError` names clients that did not reply."""
-        return Round(self, kind, contents, lambda client, content: content).finish()
+        return Round(self, kind, lambda client, content: content).run(contents)
 
     def _carry(self, questions: Mapping[str, Packed], read: Read) -> dict[str, Any]:
         known: dict[str, Any] = {}
         for client, question in questions.items():
-            journal = self._journal_for(question)
-            if journal is not None and (kept := journal.find(client, question)) is not None:
+            if (kept := self.journal.find(client, question)) is not None:
                 known[client] = read(client, kept)
         asked = {client: question for client, question in questions.items() if client not in known}
 
         def understand(client: str, content: RecordDict) -> Any:
-            metadata = told_in(content)
-            if reason := reason_in(metadata):
-                raise AnswerError(client, reason) if FAILED in metadata else RefusedError(reason)
-            if metadata.get("client") != client:
-                raise AnswerError(client, f"its answer is in the name of {metadata.get('client')!r}")
-            if metadata.get("question") != asked[client].digest:
+            texts = texts_in(content)
+            if reason := reason_in(texts):
+                raise AnswerError(client, reason) if FAILED in texts else RefusedError(reason)
+            if texts.get("client") != client:
+                raise AnswerError(client, f"its answer is in the name of {texts.get('client')!r}")
+            if texts.get("question") != asked[client].digest:
                 raise AnswerError(client, "it answers another question")
             packed = from_content(content)
             answer = read(client, packed)
-            if (journal := self._journal_for(asked[client])) is not None:
-                journal.keep(client, asked[client], packed)
+            self.journal.keep(client, asked[client], packed)
             return answer
 
         if not asked:
             return known
         contents = {client: to_content(question, client=client, job=self.job) for client, question in asked.items()}
         began = time.monotonic()
-        answers = Round(self, ASK, contents, understand).finish()
+        answers = Round(self, ASK, understand).run(contents)
         self.seconds.append(time.monotonic() - began)
         return known | answers
-
-    def _journal_for(self, question: Packed) -> Journal | None:
-        """Return the journal for the answer to a question, or None: privacy spent grows, so it is never kept."""
-        return None if question.kind == AskPrivacy.__name__ else self.journal
 
     def _carry_total(self, questions: Mapping[str, Packed], read: Read) -> tuple[Any, Traffic]:
         if self.terms is None:
             return super()._carry_total(questions, read)
         everybody = Packed("sum", json.dumps({name: each.digest for name, each in questions.items()}), {})
-        kept = None if self.journal is None else self.journal.find("", everybody)
-        if kept is not None:
+        if (kept := self.journal.find("", everybody)) is not None:
             summary = json.loads(kept.plain)
             return unpack(Packed(summary["kind"], summary["plain"], kept.arrays)), Traffic(*summary["cost"])
         answer, cost = self._summed(questions, self.terms)
-        if self.journal is not None:
-            summary = {"kind": answer.kind, "plain": answer.plain, "cost": [cost.rounds, cost.sent, cost.received]}
-            self.journal.keep("", everybody, Packed("sum", json.dumps(summary), answer.arrays))
+        summary = {"kind": answer.kind, "plain": answer.plain, "cost": [cost.rounds, cost.sent, cost.received]}
+        self.journal.keep("", everybody, Packed("sum", json.dumps(summary), answer.arrays))
         return unpack(answer), cost
 
     def _summed(self, questions: Mapping[str, Packed], terms: Terms) -> tuple[Packed, Traffic]:
@@ -171,8 +161,6 @@ class OverFlower(Federation):
             except MissingClientsError as error:
                 self.notify(str(error))
                 if time.monotonic() >= until:
-                    reasons = dict.fromkeys(
-                        error.clients, f"missing from a secure sum after {self.patience.grace:g} seconds"
-                    )
-                    raise DepartedError(reasons) from None
+                    reason = f"missing from a secure sum after {self.patience.grace:g} seconds"
+                    raise DepartedError(dict.fromkeys(error.clients, reason)) from None
             time.sleep(max(self.patience.poll, self.patience.grace / 10))

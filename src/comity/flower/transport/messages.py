@@ -38,7 +38,7 @@ def to_content(packed: Packed, **texts: str) -> RecordDict:
 
 def from_content(content: RecordDict) -> Packed:
     """Return the question or the answer in a message; `unpack` checks that it is one."""
-    texts = told_in(content)
+    texts = texts_in(content)
     for name in ("kind", "plain", "layout"):
         if not isinstance(texts.get(name), str):
             raise FormatError(f"the message has no {name}")
@@ -62,16 +62,21 @@ def _parts(layout: Sequence[tuple[str, str, Sequence[int]]], values: bytes) -> I
         raise ValueError(f"there are {len(values)} bytes, and the layout has {start}")
 
 
-def saying(**texts: str) -> RecordDict:
+def text_content(**texts: str) -> RecordDict:
     """Return the content of a message with some texts."""
     return RecordDict({_TEXTS: ConfigRecord(dict(texts))})
 
 
-def told_in(content: RecordDict) -> dict[str, Any]:
+def texts_in(content: RecordDict) -> dict[str, Any]:
     """Return the texts in a message."""
     if _TEXTS not in content.config_records:
         raise FormatError("the message is not one of comity's")
     return dict(content.config_records[_TEXTS])
+
+
+def failure(reason: str, *, final: bool) -> RecordDict:
+    """Return the content of a reply that says why there is no answer; unless that is final, one may ask again."""
+    return text_content(**{REFUSED if final else FAILED: reason})
 
 
 def reason_in(texts: Mapping[str, Any]) -> str:

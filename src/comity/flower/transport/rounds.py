@@ -1,39 +1,23 @@
-"""One round over a Grid: a message to each of some clients, and their answers as far as they arrive."""
+"""One round over a Grid: clients are asked, and asked again, until each has answered or is given up."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flwr.app import Message, RecordDict
-from flwr.serverapp import Grid
 
-from comity.core.progress import Notify
 from comity.errors import AnswerError, DepartedError, FormatError, InputError
-from comity.flower.transport.introduction import Introduction
-from comity.flower.transport.roster import Patience, Roster
+from comity.flower.transport.introduction import Introduction, Patience
+
+if TYPE_CHECKING:
+    from comity.flower.transport.federation import OverFlower
 
 _SECONDS_BETWEEN_RESTART_CHECKS = 2.0
 _MAX_BAD_ANSWERS = 3  # then a client counts as departed
-
-Answer = TypeVar("Answer")
-
-
-class _Carrier(Protocol):
-    """The parts of a federation that a round needs; `nodes` has the node id of each client."""
-
-    @property
-    def grid(self) -> Grid: ...
-    @property
-    def roster(self) -> Roster: ...
-    @property
-    def nodes(self) -> dict[str, int]: ...
-    @property
-    def patience(self) -> Patience: ...
-    @property
-    def notify(self) -> Notify: ...
 
 
 @dataclass(eq=False)
@@ -50,29 +34,25 @@ class _Pending:
     problem: str = ""
 
 
-class Round(Generic[Answer]):
+class Round:
     """One message to each of some clients, and their answers as far as they arrive.
 
     `read` returns the answer that a reply holds, or raises an error that says why it cannot be used.
     """
 
-    def __init__(
-        self,
-        carrier: _Carrier,
-        kind: str,
-        contents: Mapping[str, RecordDict],
-        read: Callable[[str, RecordDict], Answer],
-    ) -> None:
-        self.carrier, self.kind, self.read = carrier, kind, read
-        self.grid, self.patience = carrier.grid, carrier.patience
-        deadline = time.monotonic() + self.patience.answer
-        self.pending = {client: _Pending(content, deadline) for client, content in contents.items()}
-        self.answers: dict[str, Answer] = {}
+    def __init__(self, federation: OverFlower, kind: str, read: Callable[[str, RecordDict], Any]) -> None:
+        self.kind, self.read = kind, read
+        self.grid, self.roster, self.nodes = federation.grid, federation.roster, federation.nodes
+        self.patience, self.notify = federation.patience, federation.notify
+        self.pending: dict[str, _Pending] = {}
+        self.answers: dict[str, Any] = {}
         self.departed: dict[str, str] = {}
         self.checked_restarts_at = 0.0
 
-    def finish(self) -> dict[str, Answer]:
-        """Wait for all answers and return them; a `DepartedError` names all clients that did not give one."""
+    def run(self, contents: Mapping[str, RecordDict]) -> dict[str, Any]:
+        """Send the messages and return all answers; a `DepartedError` names the clients that did not give one."""
+        deadline = time.monotonic() + self.patience.answer
+        self.pending = {client: _Pending(content, deadline) for client, content in contents.items()}
         self._push(self.pending)
         while self.pending:
             self._pull()
@@ -84,14 +64,13 @@ class Round(Generic[Answer]):
             raise DepartedError(self.departed)
         return self.answers
 
-    def _push(self, clients: Iterable[str]) -> None:
+    def _push(self, names: Collection[str]) -> None:
         """Send clients their message, once more if they had it before."""
-        names = list(clients)
         if not names:
             return
         lifetime = self.patience.answer + self.patience.grace
         messages = [
-            Message(self.pending[name].content, self.carrier.nodes[name], self.kind, ttl=lifetime, group_id=self.kind)
+            Message(self.pending[name].content, self.nodes[name], self.kind, ttl=lifetime, group_id=self.kind)
             for name in names
         ]
         active_since = self._active_since()
@@ -99,7 +78,7 @@ class Round(Generic[Answer]):
             pending = self.pending[name]
             if message_id:
                 pending.sent.add(message_id)
-            pending.active_since = active_since.get(self.carrier.nodes[name], "")
+            pending.active_since = active_since.get(self.nodes[name], "")
             pending.ask_again_at = 0.0
 
     def _pull(self) -> None:
@@ -124,7 +103,7 @@ class Round(Generic[Answer]):
         """Note an answer that cannot be used; the client is asked again later, or given up."""
         pending = self.pending[name]
         pending.bad_answers, pending.problem = pending.bad_answers + 1, reason
-        self.carrier.notify(f"client {name!r}: {reason}")
+        self.notify(f"client {name!r}: {reason}")
         if pending.bad_answers >= _MAX_BAD_ANSWERS:
             self._give_up(name)
         else:
@@ -139,9 +118,9 @@ class Round(Generic[Answer]):
         active_since = self._active_since()
         restarted = []
         for name, pending in self.pending.items():
-            since = active_since.get(self.carrier.nodes[name], "")
+            since = active_since.get(self.nodes[name], "")
             if since and pending.active_since and since != pending.active_since:
-                self.carrier.notify(f"client {name!r} was restarted, and is asked again")
+                self.notify(f"client {name!r} was restarted, and is asked again")
                 restarted.append(name)
             elif not pending.active_since:
                 pending.active_since = since
@@ -150,9 +129,7 @@ class Round(Generic[Answer]):
     def _handle_deadlines(self) -> None:
         """Ask again where that is due; start the grace period of late clients, or give them up at its end."""
         now = time.monotonic()
-        self._push(
-            [name for name, pending in self.pending.items() if pending.ask_again_at and now >= pending.ask_again_at]
-        )
+        self._push([name for name, pending in self.pending.items() if 0 < pending.ask_again_at <= now])
         late = [name for name, pending in self.pending.items() if now >= pending.deadline]
         for name in late:
             pending = self.pending[name]
@@ -161,24 +138,23 @@ class Round(Generic[Answer]):
                 continue
             pending.in_grace, pending.deadline = True, now + self.patience.grace
             pending.problem = pending.problem or f"no answer after {self.patience.answer:g} seconds"
-            self.carrier.notify(
-                f"client {name!r}: {pending.problem}; it is asked again, and has {self.patience.grace:g} seconds more"
-            )
+            more = f"it is asked again, and has {self.patience.grace:g} seconds more"
+            self.notify(f"client {name!r}: {pending.problem}; {more}")
         if in_grace := [name for name in late if name in self.pending]:
             self._find_new_nodes(in_grace)
             self._push(in_grace)
 
     def _find_new_nodes(self, names: Iterable[str]) -> None:
         """Look for clients under new node ids: without keys, a restarted node gets a new id."""
-        if self.carrier.roster.nodes:
+        if self.roster.nodes:
             return
         short = Patience(self.patience.poll * 4, self.patience.poll * 4, self.patience.poll)
-        introduction = Introduction(self.grid, self.carrier.roster, short, lambda message: None)
-        introduction.seen.update(self.carrier.nodes.values())
+        known = dict.fromkeys(self.nodes.values(), math.inf)
+        introduction = Introduction(self.grid, self.roster, short, lambda message: None, ask_at=known)
         for _ in range(4):
             introduction.greet()
             time.sleep(self.patience.poll)
-        self.carrier.nodes.update({name: introduction.nodes[name] for name in names if name in introduction.nodes})
+        self.nodes.update({name: introduction.nodes[name] for name in names if name in introduction.nodes})
 
     def _give_up(self, name: str) -> None:
         self.departed[name] = self.pending.pop(name).problem

@@ -15,7 +15,7 @@ HOSTS = st.one_of(NAMES, st.ip_addresses(v=4).map(str), st.ip_addresses(v=6).map
 
 
 @given(HOSTS, st.integers(1, 65535))
-def test_what_is_written_is_read(host: str, port: int) -> None:
+def test_an_address_is_read_back(host: str, port: int) -> None:
     assert read_address(str(Address(host, port))) == Address(host, port)
 
 
@@ -25,7 +25,7 @@ def test_the_port_may_be_left_out(host: str) -> None:
 
 
 @given(st.text())
-def test_whatever_is_read_is_harmless(text: str) -> None:
+def test_an_address_holds_no_shell_characters(text: str) -> None:
     try:
         address = read_address(text)
     except InputError:
@@ -37,7 +37,7 @@ def test_whatever_is_read_is_harmless(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["fe80::1%eth0;x", "fe80::1%$(x)", "[::1", "::1]:1", "a:b:c", "-a", "a-", "a..b", ".", "a b", "é", "a:١"]
 )
-def test_what_is_no_address(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         read_address(text)
 

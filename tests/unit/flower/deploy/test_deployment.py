@@ -37,7 +37,7 @@ def test_toml_text_is_read_back(text: str) -> None:
     ("clients", "more"),
     [(("a, b",), {}), ((" a",), {}), ((), {}), (("a",), {"addresses": ()}), (("a",), {"target": ""})],
 )
-def test_what_is_no_deployment(clients: tuple[str, ...], more: dict[str, tuple[Address, ...]]) -> None:
+def test_invalid_deployments_are_refused(clients: tuple[str, ...], more: dict[str, tuple[Address, ...]]) -> None:
     with pytest.raises(InputError):
         Deployment(clients, **more)  # type: ignore[arg-type]
 

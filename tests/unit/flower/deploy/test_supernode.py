@@ -23,7 +23,7 @@ def bundle(*files: tuple[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def test_comitys_own() -> None:
+def test_comitys_app_is_accepted() -> None:
     check_app(bundle(("pyproject.toml", GOOD), (".info/CONTENT", "x")))
 
 
@@ -41,13 +41,13 @@ def test_comitys_own() -> None:
         "x/",
     ],
 )
-def test_anything_besides(name: str) -> None:
+def test_an_app_with_another_file_is_refused(name: str) -> None:
     with pytest.raises(RefusedError, match="more than settings"):
         check_app(bundle(("pyproject.toml", GOOD), (name, "")))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
-def test_settings_twice() -> None:
+def test_an_app_with_two_settings_files_is_refused() -> None:
     """Flower might read the other ones."""
     with pytest.raises(RefusedError, match="more than settings"):
         check_app(bundle(("pyproject.toml", "x"), ("pyproject.toml", GOOD)))
@@ -61,7 +61,7 @@ def test_settings_twice() -> None:
         "[tool.flwr.app.components]\n",
     ],
 )
-def test_other_components(settings: str) -> None:
+def test_an_app_with_other_components_is_refused(settings: str) -> None:
     with pytest.raises(RefusedError, match="not comity's"):
         check_app(bundle(("pyproject.toml", settings)))
 
@@ -69,6 +69,6 @@ def test_other_components(settings: str) -> None:
 @pytest.mark.parametrize(
     "raw", [b"", b"x", bundle(), bundle(("pyproject.toml", "=")), bundle(("pyproject.toml", "a = 1"))]
 )
-def test_what_cannot_be_read(raw: bytes) -> None:
+def test_an_app_that_cannot_be_read_is_refused(raw: bytes) -> None:
     with pytest.raises(RefusedError, match="cannot be read"):
         check_app(raw)

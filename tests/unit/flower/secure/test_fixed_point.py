@@ -22,9 +22,9 @@ def test_a_sum_of_n_is_within_n_half_steps(data: st.DataObject, clients: int, la
     for term in terms:
         whole = whole + point.whole(term, "a")
     exact = [sum(map(_fraction, column)) for column in terms.T]
-    for found, wanted in zip(point.real(whole).tolist(), exact, strict=True):
-        rounding = abs(float(wanted)) * 2.0**-53 + point.step
-        assert abs(_fraction(found) - wanted) <= point.error + rounding
+    for found, expected in zip(point.real(whole).tolist(), exact, strict=True):
+        rounding = abs(float(expected)) * 2.0**-53 + point.step
+        assert abs(_fraction(found) - expected) <= point.error + rounding
 
 
 def _fraction(value: float):
@@ -42,13 +42,15 @@ def test_the_greatest_sum_does_not_overflow() -> None:
 
 
 @pytest.mark.parametrize(("value", "error"), [(1.01, InputError), (np.nan, NotFiniteError), (-np.inf, NotFiniteError)])
-def test_what_is_too_large_or_no_number_is_refused_by_name(value: float, error: type[Exception]) -> None:
+def test_values_that_are_too_large_or_not_finite_are_refused_with_the_clients_name(
+    value: float, error: type[Exception]
+) -> None:
     with pytest.raises(error, match="'ward'"):
         FixedPoint(1.0, 3).whole(np.array([0.5, value]), "ward")
 
 
 @pytest.mark.parametrize("largest", [0.0, -1.0, np.inf, np.nan])
-def test_a_largest_value_that_makes_no_sense(largest: float) -> None:
+def test_an_invalid_largest_value_is_refused(largest: float) -> None:
     with pytest.raises(InputError, match="must be a positive number"):
         FixedPoint(largest, 2)
     with pytest.raises(InputError, match="over 0 clients"):

@@ -8,7 +8,7 @@ from flwr.common.secure_aggregation.secaggplus_utils import pseudo_rand_gen
 from comity.flower.secure.masks import mask
 
 
-def test_the_same_secret_and_sum_make_the_same_mask_and_others_another() -> None:
+def test_a_mask_is_determined_by_the_secret_and_the_sum() -> None:
     secret = os.urandom(32)
     one = mask(secret, "1", 100)
     np.testing.assert_array_equal(one, mask(secret, "1", 100))
@@ -16,7 +16,7 @@ def test_the_same_secret_and_sum_make_the_same_mask_and_others_another() -> None
         assert (one != other).all()
 
 
-def test_two_secrets_that_are_one_to_flower_are_two_here() -> None:
+def test_all_bits_of_a_secret_matter() -> None:
     """Flower's generator folds a secret to 32 bits, so that swapping two words changes nothing."""
     secret = os.urandom(32)
     swapped = secret[4:8] + secret[:4] + secret[8:]

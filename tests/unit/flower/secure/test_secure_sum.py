@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from comity.errors import InputError, MissingClientsError, NotFiniteError, RefusedError
 from comity.flower.secure import FixedPoint, SecureSum, Terms, answer_securely
 from comity.flower.secure.masks import mask
-from comity.flower.secure.payload import SUM, Masked
+from comity.flower.secure.payload import REFUSED, SUM, Masked
 from comity.questions import HeldLosses, LocalStepsAnswer, Packed, Recipe, pack, unpack
 from support.grids import InMemoryGrid, When, failing, garbled, silent
 
@@ -96,7 +96,7 @@ def test_it_is_the_plain_sum_within_its_quantisation(values: np.ndarray) -> None
     assert not total.missing
 
 
-def test_a_coarse_quantisation_is_as_wrong_as_it_says_and_no_more() -> None:
+def test_a_coarse_quantisation_stays_within_its_stated_error() -> None:
     secured = Secured(some(3), Terms(largest=2.0**45))  # steps of 2⁻¹⁵
     total = secured.total()
     off = np.abs(total.answer.arrays["change"] - secured.plain(secured.nodes))
@@ -154,7 +154,7 @@ def test_no_message_holds_an_answer_in_plain() -> None:
     assert wire != secured.members[0].change.tobytes()
 
 
-def test_what_the_coordinator_can_take_away_leaves_every_term_masked() -> None:
+def test_terms_stay_masked_without_the_masks_that_the_coordinator_removes() -> None:
     """It learns each client's own mask, to take it off the sum; those between clients stay on each term."""
     secured = Secured(some(3, (1, 200)))
     secured.total()
@@ -175,7 +175,7 @@ def test_what_the_coordinator_can_take_away_leaves_every_term_masked() -> None:
             assert abs(bits - 0.5) < 6 * 0.5 / np.sqrt(200 * 64)
 
 
-def test_the_same_answers_are_masked_otherwise_each_time() -> None:
+def test_the_same_answers_get_new_masks_each_time() -> None:
     secured = Secured(some(2))
     secured.total()
     secured.total()
@@ -189,7 +189,7 @@ def test_the_same_answers_are_masked_otherwise_each_time() -> None:
 @pytest.mark.parametrize("how", [silent, lambda when: silent(when, works=True), lambda when: failing("broke", when)])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("shares", [0, 3])
-def test_a_client_that_is_lost_in_any_stage_is_done_without(stage: str, how: Any, shares: int) -> None:
+def test_a_sum_continues_without_a_client_that_is_lost_in_any_stage(stage: str, how: Any, shares: int) -> None:
     secured = Secured(some(5), Terms(shares=shares))
     secured.break_at("c2", how(from_on(stage)))
     total = secured.total()
@@ -199,7 +199,7 @@ def test_a_client_that_is_lost_in_any_stage_is_done_without(stage: str, how: Any
     np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(there), atol=1e-12)
 
 
-def test_the_reason_is_told() -> None:
+def test_the_reason_of_a_loss_is_stated() -> None:
     secured = Secured(some(4))
     secured.break_at("c2", silent(from_on(Stage.COLLECT_MASKED_VECTORS)))
     assert secured.total().missing == {"c2": "did not answer within 5 s (stage 'collect masked vectors')"}
@@ -218,7 +218,9 @@ def test_several_may_be_lost_in_different_stages_as_long_as_the_threshold_holds(
 
 @given(st.data(), st.integers(2, 6))
 @settings(max_examples=25)
-def test_whoever_is_lost_when_it_is_the_sum_of_those_who_gave_or_none(data: st.DataObject, clients: int) -> None:
+def test_whoever_is_lost_the_result_is_the_sum_of_those_who_answered_or_an_error(
+    data: st.DataObject, clients: int
+) -> None:
     secured = Secured(some(clients), Terms(threshold=data.draw(st.sampled_from([0.5, 0.7, 0.99]))))
     lost = data.draw(st.dictionaries(st.sampled_from(list(secured.nodes)), st.sampled_from(STAGES), max_size=clients))
     for name, stage in lost.items():
@@ -236,7 +238,7 @@ def test_whoever_is_lost_when_it_is_the_sum_of_those_who_gave_or_none(data: st.D
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_below_the_threshold_it_ends_with_the_names(stage: str) -> None:
+def test_below_the_threshold_an_error_names_the_missing_clients(stage: str) -> None:
     secured = Secured(some(4))
     for name in ("c1", "c3"):
         secured.break_at(name, silent(from_on(stage)))
@@ -251,7 +253,7 @@ def test_below_the_threshold_it_ends_with_the_names(stage: str) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES[1:])
-def test_a_node_that_was_restarted_has_forgotten_and_the_sum_goes_on(stage: str) -> None:
+def test_a_sum_continues_without_a_node_that_was_restarted(stage: str) -> None:
     secured = Secured(some(4))
     node = secured.nodes["c1"]
 
@@ -309,7 +311,7 @@ def retyped(reply: Message) -> Message:
 
 @pytest.mark.parametrize("garble", [emptied, scrambled, retyped])
 @pytest.mark.parametrize("stage", STAGES)
-def test_garbage_is_as_no_answer(stage: str, garble: Any) -> None:
+def test_a_client_that_sends_garbage_is_lost(stage: str, garble: Any) -> None:
     secured = Secured(some(5))
     secured.break_at("c4", garbled(garble, from_on(stage)))
     total = secured.total()
@@ -344,7 +346,7 @@ def test_too_many_wrong_shares_end_a_sum() -> None:
         secured.total()
 
 
-def test_a_key_that_is_anothers_is_not_taken() -> None:
+def test_a_key_of_another_client_is_rejected() -> None:
     """Clients are asked in an order that is drawn: the second sends the key of the first as its own."""
     secured = Secured(some(5))
     two: list[int] = []
@@ -363,7 +365,7 @@ def test_a_key_that_is_anothers_is_not_taken() -> None:
     np.testing.assert_allclose(total.answer.arrays["change"], secured.plain(total.clients), atol=1e-12)
 
 
-def test_values_that_are_too_large_or_no_numbers_end_it_with_the_client() -> None:
+def test_values_that_are_too_large_or_not_finite_end_the_sum_with_the_clients_name() -> None:
     for value, error in ((70_000.0, InputError), (np.nan, NotFiniteError), (np.inf, NotFiniteError)):
         members = some(3)
         members[1].change[0, 0] = value
@@ -372,13 +374,13 @@ def test_values_that_are_too_large_or_no_numbers_end_it_with_the_client() -> Non
     assert Secured(members[::2], Terms(largest=1e6)).total().answer.arrays["change"].shape == (2, 3)
 
 
-def test_answers_that_are_not_alike_are_told() -> None:
+def test_answers_with_different_layouts_are_an_error() -> None:
     members = [*some(2), Says("odd", np.zeros((3, 3)))]
     with pytest.raises(InputError, match=r"layouts differ: .*'odd' sent a LocalStepsAnswer of change \(3, 3\)"):
         Secured(members).total()
 
 
-def test_what_a_client_refuses_is_told_with_the_reason() -> None:
+def test_a_refusal_is_raised_with_its_reason() -> None:
     class Refuses(Says):
         def reply(self, packed: Packed) -> Packed:
             raise RefusedError("client 'c9' does not answer the question 'local-steps': its policy forbids it")
@@ -390,7 +392,7 @@ def test_what_a_client_refuses_is_told_with_the_reason() -> None:
         Secured(some(3), least=4).total()
 
 
-def test_what_makes_no_sense() -> None:
+def test_invalid_sums_and_terms_are_refused() -> None:
     secured = Secured(some(3))
     with pytest.raises(InputError, match="a secure sum is over 1 clients; it needs 2 or more"):
         secured.total(["c0"])
@@ -423,13 +425,13 @@ def up_to(secured: Secured, stage: str) -> None:
     secured.grid.faults.clear()
 
 
-def test_a_client_does_not_help_to_read_another() -> None:
+def test_a_client_does_not_help_to_reveal_another() -> None:
     secured = Secured(some(4))
     up_to(secured, Stage.UNMASK)
     nodes = list(secured.nodes.values())
     both = {Key.ACTIVE_NODE_ID_LIST: nodes, Key.DEAD_NODE_ID_LIST: nodes[:1]}
-    told = stage_message(secured, "c1", Stage.UNMASK, **both).content.config_records["comity_refused"]
-    assert "asked for both secrets of another" in told["why"]
+    refusal = stage_message(secured, "c1", Stage.UNMASK, **both).content.config_records["comity_refused"]
+    assert "asked for both secrets of another" in refusal["why"]
     few = {Key.ACTIVE_NODE_ID_LIST: nodes[:2], Key.DEAD_NODE_ID_LIST: nodes[2:]}
     assert stage_message(secured, "c1", Stage.UNMASK, **few).has_error()
     fair = {Key.ACTIVE_NODE_ID_LIST: nodes, Key.DEAD_NODE_ID_LIST: []}
@@ -439,7 +441,7 @@ def test_a_client_does_not_help_to_read_another() -> None:
 
 
 @pytest.mark.parametrize(("clients", "shares", "threshold"), [(4, 4, 2), (4, 4, 1), (4, 4, 5), (4, 5, 3), (1, 1, 1)])
-def test_a_client_does_not_take_terms_by_which_it_could_be_read(clients: int, shares: int, threshold: int) -> None:
+def test_a_client_refuses_terms_that_could_reveal_its_answer(clients: int, shares: int, threshold: int) -> None:
     secured = Secured(some(2))
     secured.total()
     terms = {Key.SAMPLE_NUMBER: clients, Key.SHARE_NUMBER: shares, Key.THRESHOLD: threshold}
@@ -447,14 +449,15 @@ def test_a_client_does_not_take_terms_by_which_it_could_be_read(clients: int, sh
     assert reply.content.config_records["comity_refused"]["kind"] == "RefusedError"
 
 
-def test_a_client_does_not_read_shares_that_were_changed() -> None:
+def test_a_client_refuses_shares_that_were_changed() -> None:
     secured = Secured(some(4))
     up_to(secured, Stage.COLLECT_MASKED_VECTORS)
     nodes = [node for name, node in secured.nodes.items() if name != "c0"]
     forged = {Key.SOURCE_LIST: nodes, Key.CIPHERTEXT_LIST: [b"forged"] * 3}
-    told = stage_message(secured, "c0", Stage.COLLECT_MASKED_VECTORS, **forged).content.config_records["comity_refused"]
-    assert f"cannot decrypt the shares that node {nodes[0]} is said to have sent" in told["why"]
+    reply = stage_message(secured, "c0", Stage.COLLECT_MASKED_VECTORS, **forged)
+    reason = f"cannot decrypt the shares that node {nodes[0]} is said to have sent"
+    assert reason in reply.content.config_records[REFUSED]["why"]
     none = {Key.SOURCE_LIST: [], Key.CIPHERTEXT_LIST: []}
-    told = stage_message(secured, "c0", Stage.COLLECT_MASKED_VECTORS, **none).content.config_records["comity_refused"]
-    assert "it requires 2 or more" in told["why"]
+    reply = stage_message(secured, "c0", Stage.COLLECT_MASKED_VECTORS, **none)
+    assert "it requires 2 or more" in reply.content.config_records[REFUSED]["why"]
     assert not secured.members[0].asked, "nothing was computed, and nothing left"

@@ -63,25 +63,24 @@ def app_of(member: Member) -> ClientApp:
     return app
 
 
-def _keep(lost: list[float], step: int, of: int, loss: float) -> None:
-    lost.append(loss)
+def _keep(losses: list[float], step: int, total: int, loss: float) -> None:
+    losses.append(loss)
 
 
 @pytest.mark.parametrize(("double", "within"), [(True, 1e-9), (False, 1e-4)])
 def test_a_hypernetwork_learns_the_same(double: bool, within: float) -> None:
     settings = Training(steps=6, checks=2, local_steps=2, width=8)
-    fronts, told = [], []
+    fronts, losses = [], []
     for secure in (False, True):
         linear = Linear.drawn(4, double=double)
         federation = Secured.of(linear.federation) if secure else linear.federation
-        before, lost = federation.traffic.rounds, []
-        tell = partial(_keep, lost)
-        fronts.append(train(federation, linear.recipe, torch.zeros(linear.size), settings, tell))
-        told.append(lost)
+        before, of_run = federation.traffic.rounds, []
+        fronts.append(train(federation, linear.recipe, torch.zeros(linear.size), settings, partial(_keep, of_run)))
+        losses.append(of_run)
         rounds = federation.traffic.rounds - before
         assert rounds == (6 * 4 + 3 if secure else 6 + 3), "a sum is four rounds; three checks are one each"
     np.testing.assert_allclose(fronts[1].parameters, fronts[0].parameters, atol=within)
-    np.testing.assert_allclose(told[1], told[0], atol=within)
+    np.testing.assert_allclose(losses[1], losses[0], atol=within)
 
 
 @pytest.mark.parametrize("name", ["fedavg", "per-fedavg", "pfedme"])
@@ -113,7 +112,7 @@ def test_a_rate_that_is_too_high_names_the_client() -> None:
         train_baseline(METHODS["fedavg"], replace(session, federation=Secured.of(session.federation)))
 
 
-def test_a_client_that_is_lost_or_refuses_ends_a_training_by_name() -> None:
+def test_a_training_ends_with_the_name_of_a_client_that_is_lost_or_refuses() -> None:
     linear = Linear.drawn(4)
     secured = Secured.of(linear.federation)
     settings = Training(steps=6, checks=2, local_steps=2, width=8)
@@ -132,7 +131,7 @@ def test_a_client_that_is_lost_or_refuses_ends_a_training_by_name() -> None:
         train(Secured.of(InProcess(tuple(members))), linear.recipe, torch.zeros(linear.size), settings)
 
 
-def test_a_step_whose_sum_is_one_clients_term_is_not_taken() -> None:
+def test_a_step_whose_sum_is_the_term_of_one_client_is_an_error() -> None:
     linear = Linear.drawn(4)
     settings = Training(steps=40, checks=2, local_steps=1, per_step=1, width=8, rays=Rays(sparse=1.0, most=1))
     with pytest.raises(InputError, match="all rays of step 0 are on one client, so the sum would reveal its term"):

@@ -18,8 +18,8 @@ def counting() -> ClientApp:
         context.state["kept"] = ConfigRecord({"times": times + 1})
         if message.content.config_records["asked"].get("raise"):
             raise ValueError("as asked")
-        told = {"times": times + 1, "who": context.node_id, "name": context.node_config["name"]}
-        return Message(RecordDict({"texts": ConfigRecord(told)}), reply_to=message)
+        texts = {"times": times + 1, "who": context.node_id, "name": context.node_config["name"]}
+        return Message(RecordDict({"texts": ConfigRecord(texts)}), reply_to=message)
 
     return app
 
@@ -42,16 +42,16 @@ def emptied(reply: Message) -> Message:
 
 def test_each_node_has_its_own_state_and_configuration(grid):
     ask(grid)
-    told = {node: dict(reply.content.config_records["texts"]) for node, reply in ask(grid).items()}
-    assert told == {3: {"times": 2, "who": 3, "name": "a"}, FAR: {"times": 2, "who": FAR, "name": "b"}}
+    texts = {node: dict(reply.content.config_records["texts"]) for node, reply in ask(grid).items()}
+    assert texts == {3: {"times": 2, "who": 3, "name": "a"}, FAR: {"times": 2, "who": FAR, "name": "b"}}
     assert len(grid.sent) == len(grid.received) == 4
 
 
 def test_a_restarted_node_has_lost_its_state(grid):
     ask(grid)
     grid.restart(FAR)
-    told = {node: reply.content.config_records["texts"]["times"] for node, reply in ask(grid).items()}
-    assert told == {3: 2, FAR: 1}
+    texts = {node: reply.content.config_records["texts"]["times"] for node, reply in ask(grid).items()}
+    assert texts == {3: 2, FAR: 1}
 
 
 def test_what_an_app_raises_comes_back_as_an_error(grid):
@@ -60,7 +60,7 @@ def test_what_an_app_raises_comes_back_as_an_error(grid):
     assert "as asked" in reply.error.reason
 
 
-def test_nodes_misbehave_as_told(grid):
+def test_nodes_misbehave_as_configured(grid):
     grid.faults[3] = failing("out of memory", after(1))
     assert not ask(grid)[3].has_error()
     assert ask(grid)[3].error.reason == "out of memory"

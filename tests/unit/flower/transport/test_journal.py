@@ -33,7 +33,7 @@ def test_answers_of_text_are_kept_too(tmp_path):
 
 
 @pytest.mark.parametrize("spoil", [lambda raw: raw[:40], lambda raw: b"", lambda raw: b"PK" + raw[9:]])
-def test_a_file_that_was_cut_is_told(spoil, tmp_path):
+def test_a_damaged_file_is_an_error(spoil, tmp_path):
     journal = Journal(tmp_path)
     journal.keep("a", QUESTION, pack(Description(3, ())))
     (file,) = tmp_path.iterdir()

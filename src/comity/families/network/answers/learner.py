@@ -20,7 +20,7 @@ from comity.families.network.prediction import TargetScale
 from comity.questions import Recipe
 from comity.rows.noise import Noise
 from comity.rows.rows import Rows
-from comity.rows.splits import Keys, assign_folds, assign_parts, generator_for, row_keys
+from comity.rows.splits import assign_folds, assign_parts, generator_for, row_keys
 
 Places = NDArray[np.intp]
 _FOR_BATCHES = 2_000_001  # a purpose of random numbers, as in `comity.rows.splits`
