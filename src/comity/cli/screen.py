@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+import click
+
 # In a terminal, longer lists are cut, with a note; in a pipe they are complete.
 _MAX_ROWS = 40
 _MAX_NAMES = 20
@@ -93,6 +95,12 @@ class Screen:
         for row in rows:
             table.add_row(*map(Text, row))
         self._console.print(table)
+
+
+def warn(notes: Iterable[str]) -> None:
+    """Print warnings to standard error, one per line."""
+    for note in notes:
+        click.echo(f"Warning: {printable(note)}", err=True)
 
 
 def printable(text: str) -> str:

@@ -6,6 +6,8 @@ import json
 
 import click
 
+import comity
+
 ACCEPTED, REFUSED = 0, 1
 
 
@@ -28,20 +30,18 @@ def verify(run: str, as_json: bool) -> int:
     from comity.cli.screen import Screen, printable
     from comity.errors import ChangedError
     from comity.result.sections import forgiven
-    from comity.result.verification import verify as verify_result
 
     certificate, lines = None, []
     try:
-        result = verify_result(run)
-        certificate = result.certificate
-        accepted, reason = certificate.proved, str(certificate)
+        result = comity.verify(run)
+        certificate = result.certificate.to_dict()
+        accepted, reason = result.certificate.proved, str(result.certificate)
         unchanged = "the seal is intact; coalitions, contributions and proof follow from the saved numbers"
         lines = [unchanged, reason, *forgiven(result)]
     except ChangedError as error:
         accepted, reason = False, str(error)
     if as_json:
-        checked = None if certificate is None else certificate.to_dict()
-        document = {"accepted": accepted, "reason": reason, "certificate": checked}
+        document = {"accepted": accepted, "reason": reason, "certificate": certificate}
         click.echo((json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode(), nl=False)
     else:
         screen = Screen()
