@@ -52,7 +52,6 @@ class ClientResult:
         """Return what a client gets of a result; `shown` are the clients whose figures others may see."""
         if client not in result.clients:
             raise unknown_client(client, result.clients)
-        home = result.equilibrium.coalition_of(client)
         place = result.clients.index(client)
         return cls(
             client=client,
@@ -60,7 +59,7 @@ class ClientResult:
             schema=result.schema,
             metric=result.metric,
             standing=result.utilities[client],
-            coalition=tuple(sorted(home)),
+            coalition=tuple(sorted(result.equilibrium.coalition_of(client))),
             coalitions=tuple(tuple(sorted(each)) for each in result.coalitions),
             weights={kind: result.weights_of(client, kind) for kind in ModelKind},
             unmet=tuple(wish.collaborator for wish in result.equilibrium.unmet if wish.client == client),
@@ -134,6 +133,5 @@ class ClientResult:
         """Predict new rows of the client; they need no column that says whose they are."""
         from comity.result.predictions import predict
 
-        column = self.study.client or "client"
-        owned = rows if column in rows.columns else rows.assign(**{column: self.client})
-        return predict(self, owned, check_kind(model))[0]
+        named = (self.study.client or "client") in rows.columns
+        return predict(self, rows, check_kind(model), None if named else self.client)[0]
