@@ -48,15 +48,23 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
     from comity.cli import interrupts
+    from comity.cli.saved import print_result
     from comity.cli.screen import warn
-    from comity.cli.show import print_result
     from comity.core.files import check_output_directory
     from comity.core.stages import Stages
     from comity.report import write_report
     from comity.result.directory import FILES, MARKER, REPORT
     from comity.solving.solve import open_source, run
 
-    table, out, study = _settle(source, study_file, options)
+    file = StudyFile({}) if study_file is None else StudyFile.read(study_file)
+    settings = file.settings | given_settings(options)
+    out = settings.pop("out", file.out)
+    table = file.source if source is None else source
+    if table is None:
+        raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
+    if "target" not in settings:
+        raise click.UsageError("say which column to predict: --target COLUMN.")
+    study = Study.from_mapping(settings)
     if force and out is None:
         raise click.UsageError("--force goes with --out: with it, an earlier result in DIR is replaced.")
     if out is not None:
@@ -78,21 +86,6 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     if out is not None and not as_json:
         click.echo(f"\nWritten to {out}: {MARKER}, {result.family.model_file}, {REPORT}")
     return REFUTED if result.certificate.witnesses else DONE
-
-
-def _settle(
-    source: str | None, study_file: str | None, options: dict[str, Any]
-) -> tuple[str | Path, str | Path | None, Study]:
-    """Return source, directory and settings; what the command line gives takes precedence over the file."""
-    file = StudyFile({}) if study_file is None else StudyFile.read(study_file)
-    settings = file.settings | given_settings(options)
-    out = settings.pop("out", file.out)
-    found = file.source if source is None else source
-    if found is None:
-        raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
-    if "target" not in settings:
-        raise click.UsageError("say which column to predict: --target COLUMN.")
-    return found, out, Study.from_mapping(settings)
 
 
 def _checkpoint(out: str | Path | None, study: Study, resume: bool) -> Checkpoint | None:

@@ -1,4 +1,4 @@
-"""What one client gets of a result: its own figures and models, its coalition, and nothing private of others."""
+"""What one client gets of a result: its scores and models, its coalition, and nothing private of others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class ClientResult:
     """A client's part of a result.
 
     `weights` are those of its models over the clients; `unmet` are the collaborators that it wanted and that are not in
-    its coalition; `brought` says what each of its coalition brings it; `others` has figures of those who show them.
+    its coalition; `brought` is what each member of its coalition contributes to it; `others` has the scores of clients
+    that show them to everybody.
     """
 
     client: str
@@ -49,7 +50,7 @@ class ClientResult:
 
     @classmethod
     def of(cls, result: Result, client: str, shown: Collection[str] = ()) -> Self:
-        """Return what a client gets of a result; `shown` are the clients whose figures others may see."""
+        """Return what a client gets of a result; `shown` are the clients whose scores others may see."""
         if client not in result.clients:
             raise unknown_client(client, result.clients)
         place = result.clients.index(client)

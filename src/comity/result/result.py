@@ -1,4 +1,4 @@
-"""The result of a study: coalitions, figures, models and proof, as they are kept, saved and used."""
+"""The result of a study: coalitions, scores, models and proof."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ class Result:
         split: How rows were split.
         equilibrium: The coalitions, and the peels that produced them.
         graph: Who is a collaborator of whom if every client is willing.
-        utilities: How each client stands: its metric with each of its models, and its gains.
-        game: The utilities that were measured, as losses with a minus.
-        certificate: What they prove of the equilibrium.
+        utilities: Each client's metric with each of its models, and its gains.
+        game: The utilities that were measured: losses with a minus.
+        certificate: What they prove about the equilibrium.
         weights: For each kind of model, the weights (N, N) of each client's model over the clients.
         penalties: For each kind of model, the penalty of each client's model (N,).
         models: For each kind of model, the parameters of each client's model (N, d).
-        confidence: How often resamples gave the same, if there were any.
+        confidence: How often resamples gave the same edges and coalitions, if there were any.
         traffic: Rounds, and bytes sent and received.
         left_out: Columns that could not be used.
         warnings: What users should know, in sentences.
         training: How networks were trained; nothing for linear models.
-        privacy: By what rules clients with clipped or noisy answers gave them, and what they had spent then.
+        privacy: The rules and the spent budget of clients with clipped or noisy answers.
         version: The version of comity that made it.
     """
 
@@ -215,7 +215,7 @@ class Result:
 
         Args:
             rows: The rows, with the columns that the models were trained with.
-            client: Whose all rows are; a column of the rows says it unless given.
+            client: The client of all rows; by default, a column names the client of each row.
             model: ``alone``, ``coalition``, ``best`` or ``together``.
 
         Returns:
