@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -54,18 +54,9 @@ def summary(result: Result) -> str:
 
 def sections(result: Result) -> tuple[Section, ...]:
     """Return all sections of a result, in order."""
-    found = (
-        _coalitions(result),
-        _standings(result),
-        _weights(result),
-        _unmet(result),
-        _contributions(result),
-        _confidence(result),
-        _proof(result),
-        privacy_spent(result),
-        _traffic(result),
-    )
-    return tuple(section for section in found if section is not None)
+    parts: tuple[Callable[[Result], Section | None], ...]
+    parts = (_coalitions, _standings, _weights, _unmet, _contributions, _confidence, _proof, privacy_spent, _traffic)
+    return tuple(section for part in parts if (section := part(result)) is not None)
 
 
 def as_html(result: Result) -> str:
