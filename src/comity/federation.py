@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar, final
 
@@ -16,8 +16,6 @@ from comity.questions import Packed, pack, unpack
 from comity.questions.checks import check_answer
 
 T = TypeVar("T")
-Read = Callable[[str, Packed], Any]
-"""Unpacks and checks the answer of a client; one that does not fit its question is an `AnswerError`."""
 
 
 class Member(Protocol):
@@ -40,14 +38,32 @@ class Traffic:
     received: int = 0
 
     def add(self, cost: Traffic) -> None:
-        """Add a cost.
-
-        Args:
-            cost: What was spent.
-        """
+        """Add the cost of a round."""
         self.rounds += cost.rounds
         self.sent += cost.sent
         self.received += cost.received
+
+
+@dataclass(slots=True)
+class Read:
+    """Unpacks answers, checks that each fits its client's question, and counts the bytes of those that do."""
+
+    questions: Mapping[str, object]
+    received: int = 0
+
+    def __call__(self, client: str, packed: Packed) -> Any:
+        """Return the answer of a client; one that does not fit its question is an `AnswerError`."""
+        try:
+            answer = unpack(packed)
+        except InputError as error:
+            raise AnswerError(client, str(error)) from None
+        check_answer(client, self.questions[client], answer)
+        self.received += packed.size
+        return answer
+
+    def cost(self, packed: Mapping[str, Packed]) -> Traffic:
+        """Return the cost of a round in which these questions were sent."""
+        return Traffic(1, sum(question.size for question in packed.values()), self.received)
 
 
 @dataclass(frozen=True)
@@ -75,9 +91,8 @@ class Federation(ABC):
 
         Here all answers are seen on the way; a federation with secure sums overrides this.
         """
-        counted = _Counted(read)
-        answers = self._carry(questions, counted)
-        return sum_answers(answers), counted.cost(questions)
+        answers = self._carry(questions, read)
+        return sum_answers(answers), read.cost(questions)
 
     def ask(self, question: object, clients: Iterable[str] | None = None) -> dict[str, Any]:
         """Ask clients, and wait for their answers.
@@ -94,12 +109,10 @@ class Federation(ABC):
             RefusedError: If a client's policy does not allow the answer.
             AnswerError: If an answer does not fit its question.
         """
-        questions = self._questions(question, clients)
-        packed = _packed(questions)
-        counted = _Counted(_reader(questions))
-        answers = self._carry(packed, counted)
-        self.traffic.add(counted.cost(packed))
-        return {name: answers[name] for name in questions}
+        packed, read = self._prepare(question, clients)
+        answers = self._carry(packed, read)
+        self.traffic.add(read.cost(packed))
+        return {name: answers[name] for name in packed}
 
     def total(self, question: object, clients: Iterable[str] | None = None) -> Any:
         """Ask as `ask` does, where only the sum of the answers is needed.
@@ -116,15 +129,18 @@ class Federation(ABC):
             NotFiniteError: If an answer holds a value that is infinite or not a number.
             InputError: If nobody is asked, or the answers cannot be summed.
         """
-        questions = self._questions(question, clients)
-        if not questions:
+        packed, read = self._prepare(question, clients)
+        if not packed:
             raise InputError("nobody is asked, and a sum of no answers has no shape; ask one client or more")
-        answer, cost = self._carry_total(_packed(questions), _reader(questions))
+        answer, cost = self._carry_total(packed, read)
         self.traffic.add(cost)
         return answer
 
-    def _questions(self, question: object, clients: Iterable[str] | None) -> dict[str, object]:
-        """Return the question of each client."""
+    def _prepare(self, question: object, clients: Iterable[str] | None) -> tuple[dict[str, Packed], Read]:
+        """Return the question of each client as it is sent, and what reads the answers.
+
+        A question that goes to several clients is packed once.
+        """
         if isinstance(question, Mapping):
             questions = dict(question)
         else:
@@ -132,44 +148,9 @@ class Federation(ABC):
         for name in questions:
             if name not in self.clients:
                 raise unknown_client(name, self.clients)
-        return questions
-
-
-def _packed(questions: Mapping[str, object]) -> dict[str, Packed]:
-    """Return the question of each client as it is sent; one that goes to several clients is packed once."""
-    once = {number: pack(question) for number, question in {id(each): each for each in questions.values()}.items()}
-    return {name: once[id(question)] for name, question in questions.items()}
-
-
-def _reader(questions: Mapping[str, object]) -> Read:
-    """Return the function that unpacks an answer and checks that it fits the question of the client."""
-
-    def read(client: str, packed: Packed) -> Any:
-        try:
-            answer = unpack(packed)
-        except InputError as error:
-            raise AnswerError(client, str(error)) from None
-        check_answer(client, questions[client], answer)
-        return answer
-
-    return read
-
-
-@dataclass(slots=True)
-class _Counted:
-    """Reads answers, and counts the bytes of those that fit their questions."""
-
-    read: Read
-    received: int = 0
-
-    def __call__(self, client: str, packed: Packed) -> Any:
-        answer = self.read(client, packed)
-        self.received += packed.size
-        return answer
-
-    def cost(self, questions: Mapping[str, Packed]) -> Traffic:
-        """Return the cost of a round with these questions."""
-        return Traffic(1, sum(question.size for question in questions.values()), self.received)
+        different = {id(each): each for each in questions.values()}
+        packed = {number: pack(each) for number, each in different.items()}
+        return {name: packed[id(each)] for name, each in questions.items()}, Read(questions)
 
 
 def sum_answers(answers: Mapping[str, T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -35,9 +36,9 @@ Rule = Literal["smallest", "clip"]
 SearchName = Literal["spo", "exhaustive"]
 # With few clients, folds are drawn several times, since one draw of few rows may mislead; with many it takes too long.
 # Each pair is a number of clients and the default for up to that many.
-_REPEATS = ((12, 4), (24, 2))
-_JUDGES = ((24, 10), (300, 5))
-_FOLDS, _MIN_REPEATS, _MIN_JUDGES = 5, 1, 3
+_REPEATS = ((12, 4), (24, 2), (math.inf, 1))
+_JUDGES = ((24, 10), (300, 5), (math.inf, 3))
+_FOLDS = 5
 
 
 def _check_model_name(value: object) -> str:
@@ -173,8 +174,8 @@ class Study:
         """
         from comity.questions import Split
 
-        repeats = next((default for most, default in _REPEATS if clients <= most), _MIN_REPEATS)
-        judges = next((default for most, default in _JUDGES if clients <= most), _MIN_JUDGES)
+        repeats = next(default for most, default in _REPEATS if clients <= most)
+        judges = next(default for most, default in _JUDGES if clients <= most)
         return Split(
             folds=_FOLDS if self.folds is None else self.folds,
             repeats=repeats if self.repeats is None else self.repeats,

@@ -10,7 +10,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity import BenefitGraph, Coalition, Equilibrium, Game, find_equilibrium
+from comity import BenefitGraph, Equilibrium, Game, find_equilibrium
+from comity.core.names import Coalition
 from comity.game.equilibrium import replay_peels
 from support.strategies import graphs, names, random_game
 

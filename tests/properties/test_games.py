@@ -7,7 +7,9 @@ from operator import itemgetter
 
 import pytest
 
-from comity import Game, Verdict, certify, find_equilibrium, stable_coalitions
+from comity import Game, certify, find_equilibrium
+from comity.game.certificate import Verdict
+from comity.game.equilibrium import stable_coalitions
 from support.strategies import random_game, random_partition, renamed
 
 GAMES, SLICES = 10_000, 20

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from comity import BenefitGraph, Coalition, find_equilibrium, stable_coalitions
+from comity import BenefitGraph, find_equilibrium
+from comity.core.names import Coalition
 from comity.game.components import closed_components, components, layers
+from comity.game.equilibrium import stable_coalitions
 from comity.game.proof import _needed_by_no_other
 from support.strategies import graphs
 

@@ -3,7 +3,8 @@
 import random
 from collections import Counter
 
-from comity import Coalition, Game, find_equilibrium
+from comity import Game, find_equilibrium
+from comity.core.names import Coalition
 from support.strategies import random_game
 
 

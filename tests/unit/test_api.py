@@ -1,8 +1,10 @@
 """The public names: what they are called, and that each documents its parameters."""
 
+import ast
 import inspect
 import re
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 
 import pytest
 
@@ -39,6 +41,14 @@ def parameters(value: object) -> set[str]:
         return {name for name in inspect.signature(value).parameters if name not in ("self", "cls")}  # type: ignore[arg-type]
     except (TypeError, ValueError):  # an exception or an enum has none of its own
         return set()
+
+
+def test_type_checkers_and_python_see_the_same_public_names() -> None:
+    (block,) = (each for each in ast.parse(inspect.getsource(comity)).body if isinstance(each, ast.If))
+    homes = {name.asname: line.module for line in block.body for name in line.names}
+    assert sorted(homes) == sorted(NAMES), "list a public name both for type checkers and for Python"
+    for name, module in homes.items():
+        assert getattr(comity, name) is getattr(import_module(module), name)
 
 
 @pytest.mark.parametrize(("name", "value"), [each for name in NAMES for each in members(name)])

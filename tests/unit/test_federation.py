@@ -161,8 +161,8 @@ def test_the_expansion_of_a_loss_is_right_to_second_order() -> None:
         for far, allowed in ((0.0, 1e-12), (1e-3, 1e-6)):
             at = points[view] + far * rng.normal(size=size)
             gram, cross = given.gram[view].sum(axis=0), given.cross[view].sum(axis=0)
-            told = given.square[view].sum() - 2 * cross @ at + at @ gram @ at
-            assert told == pytest.approx(loss.rows(at) @ kept, rel=allowed)
+            predicted = given.square[view].sum() - 2 * cross @ at + at @ gram @ at
+            assert predicted == pytest.approx(loss.rows(at) @ kept, rel=allowed)
     assert given.rows[3].sum() == given.rows[4].sum() == 30
     assert not np.array_equal(given.cross[3], given.cross[4])
     np.testing.assert_array_equal(given.rows[3], given.rows[0])

@@ -8,7 +8,7 @@ from comity.errors import InputError
 from comity.study import Study, StudyFile
 
 
-def test_the_metric_tells_the_task() -> None:
+def test_the_task_follows_from_the_metric() -> None:
     assert Study("y", metric="auc").task == "classes"
     assert Study("y", metric="r2").task == "regression"
     assert Study("y").task is None
@@ -19,8 +19,8 @@ def test_the_metric_tells_the_task() -> None:
 def test_with_many_clients_rows_are_split_less_often() -> None:
     splits = [Study("y").split(clients) for clients in (12, 24, 25, 301)]
     assert [(split.repeats, split.judges) for split in splits] == [(4, 10), (2, 10), (1, 5), (1, 3)]
-    told = Study("y", repeats=3, judges=4, folds=6, seed=9, resamples=2).split(1000)
-    assert (told.repeats, told.judges, told.folds, told.seed, told.resamples) == (3, 4, 6, 9, 2)
+    chosen = Study("y", repeats=3, judges=4, folds=6, seed=9, resamples=2).split(1000)
+    assert (chosen.repeats, chosen.judges, chosen.folds, chosen.seed, chosen.resamples) == (3, 4, 6, 9, 2)
 
 
 def test_columns_that_are_needed_cannot_be_excluded() -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from comity.cli.study_options import study_options
-
-if TYPE_CHECKING:
-    from comity.research.experiments.comparison import Comparison
+import comity
+from comity.cli.study_options import given_settings, study_options
 
 
 @click.command(
@@ -41,14 +37,7 @@ Methods:
 )
 @study_options("seed", "model", "width", "depth", "task", "metric", "exclude", "keep", "without")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def compare(
-    source: str,
-    out: str,
-    methods: str | None,
-    rates: str | None,
-    as_json: bool,
-    **settings: Any,
-) -> int:
+def compare(source: str, out: str, methods: str | None, rates: str | None, as_json: bool, **options: Any) -> int:
     """Train baselines of federated learning, all with the same budget, and comity's models, on the same rows.
 
     SOURCE is a table (.csv, .tsv, .parquet) in which the column --client names the client of each row, or a directory
@@ -58,47 +47,21 @@ def compare(
     equilibrium. DIR keeps finished runs: the same command continues where it was interrupted.
     """
     from comity.cli import interrupts
+    from comity.cli.screen import Screen, warn
     from comity.core.progress import Stages
-    from comity.research.leaderboard import compare
 
+    settings = given_settings(options)
     if methods is not None:
         settings["methods"] = [name.strip() for name in methods.split(",")]
     if rates is not None:
         settings["rates"] = _numbers(rates)
-    given = {name: value for name, value in settings.items() if value is not None and value != ()}
-    with Stages(interrupts.check) as stages, interrupts.kept_in(out), _printed_warnings():
-        comparison = compare(source, out=out, progress=stages, **given)
+    with Stages(interrupts.check) as stages, interrupts.kept_in(out), warnings.catch_warnings():
+        warnings.simplefilter("always", comity.ComityWarning)
+        warnings.showwarning = lambda message, *_, **__: warn([str(message)])
+        comparison = comity.compare(source, out=out, progress=stages, **settings)
     if as_json:
         click.echo(comparison.to_json().encode(), nl=False)
-    else:
-        _show(comparison, out)
-    return 0
-
-
-@contextmanager
-def _printed_warnings() -> Iterator[None]:
-    """Print warnings as the other commands do."""
-    from comity.cli.result_tables import warn
-    from comity.errors import ComityWarning
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        warn([str(message)])
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", ComityWarning)
-        warnings.showwarning = show
-        yield
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(each) for each in text.split(","))
-    except ValueError:
-        raise click.UsageError(f"--rates must be numbers separated by commas, not {text!r}.") from None
-
-
-def _show(comparison: Comparison, out: str) -> None:
-    from comity.cli.screen import Screen
+        return 0
     from comity.research.experiments.comparison import TABLE, TABLE_JSON
     from comity.research.experiments.summary import COLUMNS
 
@@ -108,3 +71,11 @@ def _show(comparison: Comparison, out: str) -> None:
     for remark in comparison.remarks():
         screen.print(f"\n{remark}")
     click.echo(f"\nWritten to {out}: {TABLE}, {TABLE_JSON}, and a file for each method and seed")
+    return 0
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(each) for each in text.split(","))
+    except ValueError:
+        raise click.UsageError(f"--rates must be numbers separated by commas, not {text!r}.") from None

@@ -6,13 +6,10 @@ import shlex
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from comity.cli.screen import Screen
-    from comity.result.result import Result
+import comity
 
 TABLE, RUN = "hospitals.csv", "run"
 
@@ -32,32 +29,27 @@ def demo(out: str | None, paper: bool) -> int:
 
     The hospitals differ in size and in how they treat patients; comity is not told how.
     """
+    from comity.core.files import check_output_directory
+    from comity.errors import OutputError
+
     if paper:
         if out is not None:
             raise click.UsageError("--paper writes no files; omit --out.")
         _show_paper()
         return 0
     if out is not None:
-        return _show_hospitals(_make_directory(out))
+        check_output_directory(out, (), force=False)
+        try:
+            Path(out).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{out}: cannot be created ({error.strerror or error})") from None
+        return _show_hospitals(Path(out))
     place = Path(tempfile.mkdtemp(prefix="comity-demo-"))
     try:
         return _show_hospitals(place)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-
-
-def _make_directory(out: str) -> Path:
-    from comity.core.files import check_output_directory
-    from comity.errors import OutputError
-
-    check_output_directory(out, (), force=False)
-    place = Path(out)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be created ({error.strerror or error})") from None
-    return place
 
 
 def _show_hospitals(place: Path) -> int:
@@ -67,7 +59,6 @@ def _show_hospitals(place: Path) -> int:
     from comity.core.files import write_text
     from comity.research.datasets.hospitals import CLIENT, TARGET, Hospitals
     from comity.result.directory import REPORT
-    from comity.result.result import Result
 
     hospitals = Hospitals()
     frame = hospitals.draw(seed=0)
@@ -85,23 +76,22 @@ def _show_hospitals(place: Path) -> int:
     screen.print()
     status: int = solve.main(words, standalone_mode=False)
     screen.heading("What to see")
-    screen.lines(_lessons(Result.load(place / RUN), {h.name: h.pattern for h in hospitals.members}))
+    screen.lines(_lessons(comity.Result.load(place / RUN), {h.name: h.pattern for h in hospitals.members}))
     screen.heading("What to do next")
     run, table = shlex.quote(str(place / RUN)), shlex.quote(str(place / TABLE))
-    screen.lines([f"open {place / RUN / REPORT} in a browser: the same content, with pictures"])
     screen.lines(
-        ["with comity on the path (. .venv/bin/activate), check the run, predict with it, and see all options:"]
+        [
+            f"open {place / RUN / REPORT} in a browser: the same content, with pictures",
+            "with comity on the path (. .venv/bin/activate), check the run, predict with it, and see all options:",
+        ]
     )
-    for command in (
-        f"comity verify {run}",
-        f"comity predict {run} {table} --out predictions.csv",
-        "comity solve --help",
-    ):
-        screen.command(command)
+    screen.command(f"comity verify {run}")
+    screen.command(f"comity predict {run} {table} --out predictions.csv")
+    screen.command("comity solve --help")
     return status
 
 
-def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
+def _lessons(result: comity.Result, pattern: dict[str, str]) -> list[str]:
     """Return lines that compare the result with the true patterns, which comity was not told."""
     from comity.core.text import join
 
@@ -122,9 +112,8 @@ def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
     client = max(gains, key=lambda name: gains[name])
     if gains[client] > 0:
         standing = result.utilities[client]
-        chance = (
-            ", which may be due to chance: with so few patients, the interval is wide" if standing.gain.low <= 0 else ""
-        )
+        unsure = ", which may be due to chance: with so few patients, the interval is wide"
+        chance = unsure if standing.gain.low <= 0 else ""
         lines.append(
             f"{client}, with {standing.rows} patients, gains most: its {result.metric} goes from "
             f"{standing.alone.value:.2f} to {standing.coalition.value:.2f}{chance}."
@@ -134,37 +123,27 @@ def _lessons(result: Result, pattern: dict[str, str]) -> list[str]:
 
 def _show_paper() -> None:
     """Show how coalitions form, on the six clients of the paper's Figure 1."""
-    from comity.cli.equilibrium import show_utilities
-    from comity.cli.narrative import show_peels, unmet_reason
+    from comity.cli.narrative import show_peels, show_utilities, unmet_reason
     from comity.cli.screen import Screen
-    from comity.game.certificate import certify
-    from comity.game.equilibrium import find_equilibrium
     from comity.research.datasets.paper import figure_1
 
     game = figure_1()
-    found = find_equilibrium(game)
-    screen: Screen = Screen()
+    found = comity.find_equilibrium(game)
+    screen = Screen()
     screen.print("Six clients, each with its own rows, ask: with whom should I train?")
     screen.print(
         "This is how well the model of each client does (its utility: higher is better), alone and with others:"
     )
     screen.print()
-    screen.table(
-        ["client", "with", "utility"],
-        [
-            (
-                record["client"],
-                ", ".join(i for i in record["coalition"] if i != record["client"]) or "alone",
-                f"{record['utility']:.2f}",
-            )
-            for record in game.records()
-        ],
-        right=("utility",),
-    )
+    rows = []
+    for record in game.records():
+        others = ", ".join(each for each in record["coalition"] if each != record["client"])
+        rows.append((record["client"], others or "alone", f"{record['utility']:.2f}"))
+    screen.table(["client", "with", "utility"], rows, right=("utility",))
     show_peels(found, screen)
     screen.heading("The equilibrium: what each client gets")
     show_utilities(game, found, screen)
     screen.heading("Who does not get its best utility")
     screen.lines([unmet_reason(wish, found, game) for wish in found.unmet])
     screen.heading("The proof")
-    screen.lines([str(certify(found, game, exhaustive=True))])
+    screen.lines([str(comity.certify(found, game, exhaustive=True))])

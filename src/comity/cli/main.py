@@ -20,9 +20,8 @@ from comity.cli.federation import federation
 from comity.cli.predict import predict
 from comity.cli.report import report
 from comity.cli.reproduce import reproduce
-from comity.cli.show import show
+from comity.cli.saved import show, verify
 from comity.cli.solve import solve
-from comity.cli.verify import verify
 from comity.core.wording import Caller, speaking_to
 from comity.errors import ComityError
 

@@ -6,6 +6,15 @@ from pathlib import Path
 
 import click
 
+import comity
+
+_MODELS = {
+    "coalition": "each client's model in its coalition",
+    "best": "each client's model at best",
+    "alone": "each client's model alone",
+    "together": "the one model for all",
+}
+
 
 @click.command(
     short_help="Predict new rows with the models of a run.",
@@ -20,7 +29,7 @@ Examples:
 @click.option("--out", required=True, metavar="FILE", help="The CSV file to write; - is standard output.")
 @click.option(
     "--model",
-    type=click.Choice(["coalition", "best", "alone", "together"]),
+    type=click.Choice(list(_MODELS)),
     default="coalition",
     show_default=True,
     help="Each client's model with its coalition, with its best collaborators (best) or alone; or one model for all "
@@ -40,20 +49,21 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, force
 
     Exit status: 0 done, 2 bad input.
     """
-    from comity.cli.result_tables import warn
+    from comity.cli.screen import warn
     from comity.client.tables import read_rows
-    from comity.core.files import write_text
+    from comity.core.files import check_output_file, write_text
     from comity.core.kinds import ModelKind
-    from comity.errors import FormatError, InputError
+    from comity.errors import FormatError, OutputError
     from comity.questions.schema import CategoryColumn
     from comity.result.client_result import ClientResult
     from comity.result.directory import read_document
     from comity.result.predictions import predict as predicted
-    from comity.result.result import Result
 
     if out != "-":
-        _check_out(out, table, force)
-    result: Result | ClientResult = ClientResult.load(run) if "own" in read_document(run) else Result.load(run)
+        if Path(out).is_file() and Path(table).exists() and Path(out).samefile(table):
+            raise OutputError(f"{out}: these are the rows to predict; give another file")
+        check_output_file(out, force=force)
+    result = ClientResult.load(run) if "own" in read_document(run) else comity.Result.load(run)
     texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
     column = result.study.client or "client"
     rows = read_rows(table, column, texts)
@@ -61,11 +71,9 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, force
         raise click.UsageError(f"column {column!r} of the table names the client of each row; leave --client out.")
     if owner is None and isinstance(result, ClientResult) and column not in rows.columns:
         owner = result.client
-    if owner is not None:
-        rows = rows.assign(**{column: owner})
     try:
-        frame, notes = predicted(result, rows, ModelKind(model))
-    except InputError as error:
+        frame, notes = predicted(result, rows, ModelKind(model), owner)
+    except comity.InputError as error:
         raise FormatError(f"{table}: {error}") from None
     text = frame.to_csv(index=False, lineterminator="\n")
     warn(notes)
@@ -73,22 +81,5 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, force
         click.echo(text.encode(), nl=False)
     else:
         write_text(out, text)
-        click.echo(f"Written to {out}: {len(frame):,} predictions, by {_describe(model)}.")
+        click.echo(f"Written to {out}: {len(frame):,} predictions, by {_MODELS[model]}.")
     return 0
-
-
-def _check_out(out: str, table: str, force: bool) -> None:
-    """Check before any work that the file can be written."""
-    from comity.errors import OutputError
-
-    file = Path(out)
-    if file.is_file() and Path(table).exists() and file.samefile(table):
-        raise OutputError(f"{out}: these are the rows to predict; give another file")
-    from comity.core.files import check_output_file
-
-    check_output_file(out, force=force)
-
-
-def _describe(model: str) -> str:
-    own = {"coalition": "in its coalition", "best": "at best", "alone": "alone"}
-    return f"each client's model {own[model]}" if model in own else "the one model for all"

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from comity.core.names import Coalition
-    from comity.game.graph import BenefitGraph
-    from comity.game.peels import Equilibrium
-    from comity.report import Story
-    from comity.result.client_result import ClientResult
-    from comity.result.result import Result
+import comity
 
 
 @click.command(
@@ -47,7 +40,7 @@ def report(
     federation received.
     """
     from comity.core.files import check_output_file, write_text
-    from comity.report import open_run, render_run
+    from comity.report import render_run
     from comity.result.directory import REPORT, place_of
 
     if formats and figures is None:
@@ -68,7 +61,7 @@ def report(
         )
     page = render_run(run, client)
     if figures is not None:
-        drawn = _draw(open_run(run), figures, formats or ("svg",))
+        drawn = _draw(run, figures, formats or ("svg",))
         click.echo(f"Drawn in {figures}: {', '.join(path.name for path in drawn)}")
     place = place_of(run) / REPORT if out is None else Path(out)
     write_text(place, page)
@@ -76,28 +69,22 @@ def report(
     return 0
 
 
-def _draw(found: Result | ClientResult | Story, directory: str, formats: tuple[str, ...]) -> tuple[Path, ...]:
-    from comity.errors import InputError
+def _draw(run: str, directory: str, formats: tuple[str, ...]) -> tuple[Path, ...]:
+    """Draw the graph, its components and the coalitions of a run."""
+    from comity.report import open_run
     from comity.report.drawing import draw
     from comity.result.client_result import ClientResult
 
+    found = open_run(run)
     if isinstance(found, ClientResult):
-        raise InputError("the result of one client has too little about the others to draw them; omit --figures")
-    graph, equilibrium, weights = _decision(found)
-    return draw(graph, directory, formats=formats, equilibrium=equilibrium, weights=weights)
-
-
-def _decision(
-    found: Result | Story,
-) -> tuple[BenefitGraph, Equilibrium | list[Coalition], dict[tuple[str, str], float] | None]:
-    """Return the graph, the coalitions and the contributions."""
-    from comity.game.graph import BenefitGraph
-    from comity.result.result import Result
-
-    if isinstance(found, Result):
-        weights = {(given.giver, given.receiver): given.value for given in found.contributions}
-        return found.graph, found.equilibrium, weights or None
+        raise comity.InputError("the result of one client has too little about the others to draw them; omit --figures")
+    if isinstance(found, comity.Result):
+        weights = {(each.giver, each.receiver): each.value for each in found.contributions}
+        return draw(found.graph, directory, formats=formats, equilibrium=found.equilibrium, weights=weights or None)
     wishes: dict[str, list[str]] = {client: [] for client in found.names}
     for giver, receiver in found.steps[0].edges:
         wishes[receiver].append(giver)
-    return BenefitGraph(wishes), list(map(frozenset, found.coalitions)), dict(found.contributions) or None
+    coalitions, weights = list(map(frozenset, found.coalitions)), dict(found.contributions)
+    return draw(
+        comity.BenefitGraph(wishes), directory, formats=formats, equilibrium=coalitions, weights=weights or None
+    )

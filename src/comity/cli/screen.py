@@ -1,4 +1,7 @@
-"""Output for people: tables with lines in a terminal, plain columns in a pipe."""
+"""Output for people: tables with lines in a terminal, plain columns in a pipe.
+
+Commands import this module when they run, since rich takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,14 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
+
+import click
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 # In a terminal, longer lists are cut, with a note; in a pipe they are complete.
 _MAX_ROWS = 40
@@ -19,17 +30,12 @@ class Screen:
     """Standard output: a terminal or a pipe."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-
         self.is_terminal = sys.stdout.isatty()
         self._console = Console(markup=False, highlight=False, emoji=False)
         self._has_output = False
 
     def print(self, text: str = "", *, indent: int = 0, style: str | None = None) -> None:
         """Print a line; in a terminal it is wrapped between words and keeps its indentation."""
-        from rich.padding import Padding
-        from rich.text import Text
-
         self._has_output = True
         if self.is_terminal:
             self._console.print(Padding(Text(text, style=style or ""), (0, 0, 0, indent)))
@@ -38,8 +44,6 @@ class Screen:
 
     def command(self, text: str) -> None:
         """Print a command on one line, however long, so that it can be copied."""
-        from rich.text import Text
-
         if self.is_terminal:
             self._console.print(Text(f"  {text}"), soft_wrap=True)
         else:
@@ -83,16 +87,18 @@ class Screen:
             self.print(f"… and {cut:,} more; --json lists all", indent=2)
 
     def _draw(self, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str]) -> None:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
         for column in columns:
             table.add_column(Text(column), justify="right" if column in right else "left", overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))
         self._console.print(table)
+
+
+def warn(notes: Iterable[str]) -> None:
+    """Print warnings to standard error, one per line."""
+    for note in notes:
+        click.echo(f"Warning: {printable(note)}", err=True)
 
 
 def printable(text: str) -> str:
@@ -119,8 +125,6 @@ def decimals(values: Sequence[float]) -> list[str]:
 
 def _plain(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterable[str]:
     """Yield lines of aligned columns, two blanks apart; not with rich, which takes 50 µs per cell."""
-    from rich.cells import cell_len
-
     last = len(right) - 1
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,6 @@ from comity.study import Study, StudyFile
 
 if TYPE_CHECKING:
     from comity.families.network.checkpoint import Checkpoint
-    from comity.result.result import Result
 
 DONE, REFUTED = 0, 1
 
@@ -51,15 +48,23 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
     from comity.cli import interrupts
-    from comity.cli.result_tables import show_result, warn
-    from comity.cli.screen import Screen
+    from comity.cli.saved import print_result
+    from comity.cli.screen import warn
     from comity.core.files import check_output_directory
     from comity.core.progress import Stages
     from comity.report import write_report
     from comity.result.directory import FILES, MARKER, REPORT
     from comity.solving.solve import open_source, run
 
-    table, out, study = _settle(source, study_file, options)
+    file = StudyFile({}) if study_file is None else StudyFile.read(study_file)
+    settings = file.settings | given_settings(options)
+    out = settings.pop("out", file.out)
+    table = file.source if source is None else source
+    if table is None:
+        raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
+    if "target" not in settings:
+        raise click.UsageError("say which column to predict: --target COLUMN.")
+    study = Study.from_mapping(settings)
     if force and out is None:
         raise click.UsageError("--force goes with --out: with it, an earlier result in DIR is replaced.")
     if out is not None:
@@ -77,36 +82,13 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
         write_report(result, Path(out) / REPORT)
     if checkpoint is not None:
         checkpoint.remove()
-    if as_json:
-        click.echo(as_text(result).encode(), nl=False)
-    else:
-        show_result(result, Screen())
-        if out is not None:
-            click.echo(f"\nWritten to {out}: {MARKER}, {result.family.model_file}, {REPORT}")
+    print_result(result, as_json)
+    if out is not None and not as_json:
+        click.echo(f"\nWritten to {out}: {MARKER}, {result.family.model_file}, {REPORT}")
     return REFUTED if result.certificate.witnesses else DONE
 
 
-def as_text(result: Result) -> str:
-    """Return everything but the models as JSON."""
-    return json.dumps(result.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def _settle(
-    source: str | None, study_file: str | None, options: dict[str, Any]
-) -> tuple[str | os.PathLike[str], str | os.PathLike[str] | None, Study]:
-    """Return source, directory and settings; what the command line gives takes precedence over the file."""
-    file = StudyFile({}) if study_file is None else StudyFile.read(study_file)
-    settings = file.settings | given_settings(options)
-    out = settings.pop("out", file.out)
-    found = file.source if source is None else source
-    if found is None:
-        raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
-    if "target" not in settings:
-        raise click.UsageError("say which column to predict: --target COLUMN.")
-    return found, out, Study.from_mapping(settings)
-
-
-def _checkpoint(out: str | os.PathLike[str] | None, study: Study, resume: bool) -> Checkpoint | None:
+def _checkpoint(out: str | Path | None, study: Study, resume: bool) -> Checkpoint | None:
     """Return where the training of perceptrons is saved while it lasts: beside the result."""
     from comity.families.network.checkpoint import Checkpoint
     from comity.families.registry import FAMILIES

@@ -14,10 +14,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def study_options(*settings: str, required: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option for each of these settings, or for all."""
+    """Return a decorator that adds an option for each of these settings."""
 
     def add(command: Command) -> Command:
-        for name in reversed(settings or tuple(settings_of(Study))):
+        for name in reversed(settings):
             command = _option(name, name in required)(command)
         return command
 

@@ -1,4 +1,4 @@
-"""What one client gets of a result: its own figures and models, its coalition, and nothing private of others."""
+"""What one client gets of a result: its scores and models, its coalition, and nothing private of others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class ClientResult:
     """A client's part of a result.
 
     `weights` are those of its models over the clients; `unmet` are the collaborators that it wanted and that are not in
-    its coalition; `brought` says what each of its coalition brings it; `others` has figures of those who show them.
+    its coalition; `brought` is what each member of its coalition contributes to it; `others` has the scores of clients
+    that show them to everybody.
     """
 
     client: str
@@ -49,10 +50,9 @@ class ClientResult:
 
     @classmethod
     def of(cls, result: Result, client: str, shown: Collection[str] = ()) -> Self:
-        """Return what a client gets of a result; `shown` are the clients whose figures others may see."""
+        """Return what a client gets of a result; `shown` are the clients whose scores others may see."""
         if client not in result.clients:
             raise unknown_client(client, result.clients)
-        home = result.equilibrium.coalition_of(client)
         place = result.clients.index(client)
         return cls(
             client=client,
@@ -60,7 +60,7 @@ class ClientResult:
             schema=result.schema,
             metric=result.metric,
             standing=result.utilities[client],
-            coalition=tuple(sorted(home)),
+            coalition=tuple(sorted(result.equilibrium.coalition_of(client))),
             coalitions=tuple(tuple(sorted(each)) for each in result.coalitions),
             weights={kind: result.weights_of(client, kind) for kind in ModelKind},
             unmet=tuple(wish.collaborator for wish in result.equilibrium.unmet if wish.client == client),
@@ -134,6 +134,5 @@ class ClientResult:
         """Predict new rows of the client; they need no column that says whose they are."""
         from comity.result.predictions import predict
 
-        column = self.study.client or "client"
-        owned = rows if column in rows.columns else rows.assign(**{column: self.client})
-        return predict(self, owned, check_kind(model))[0]
+        named = (self.study.client or "client") in rows.columns
+        return predict(self, rows, check_kind(model), None if named else self.client)[0]

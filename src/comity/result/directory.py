@@ -1,4 +1,4 @@
-"""A directory with a document and models, sealed: whatever is changed in it afterwards is found."""
+"""A directory with a document and models, sealed: any later change is detected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,13 @@ def write_sealed(
     force: bool = False,
 ) -> None:
     """Write a document, and its models into a file of this name, in a new directory; nothing is half-written."""
-    stored = _as_safetensors(models) if file == NETWORKS else _as_npz(models)
+    if file == NETWORKS:
+        save = require("safetensors.numpy", "to write the models of networks").save
+        stored: bytes = save({kind: each.astype(np.float32) for kind, each in models.items()})
+    else:
+        archive = io.BytesIO()
+        np.savez(archive, **models)  # type: ignore[arg-type]
+        stored = archive.getvalue()
     whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}
     whole["seal"] = seal(whole)
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -61,7 +67,7 @@ def read_sealed(directory: str | os.PathLike[str]) -> tuple[dict[str, Any], dict
 
 @contextmanager
 def as_changed(directory: str | os.PathLike[str]) -> Iterator[None]:
-    """Say of whatever goes wrong with what was read that it was changed: nothing like it is ever written."""
+    """Turn any error in what was read into a `ChangedError`: comity never writes anything that leads to one."""
     try:
         yield
     except ComityError as error:
@@ -73,33 +79,34 @@ def as_changed(directory: str | os.PathLike[str]) -> Iterator[None]:
 def read_document(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a document, having checked that it is as it was written."""
     place = place_of(directory)
+    file = place / MARKER
     if not os.fspath(directory):
         raise FormatError("the name of the directory is empty; give one that comity solve wrote with --out")
     if not place.is_dir():
         what = "this is a file" if place.exists() else "there is no such directory"
         raise FormatError(f"{directory}: {what}; give a directory that comity solve wrote with --out")
-    if not (place / MARKER).exists():
+    if not file.exists():
         raise FormatError(f"{directory}: there is no {MARKER} in it; give a directory that comity solve wrote")
     try:
-        document = parse_json(read_text(place / MARKER))
+        document = parse_json(read_text(file))
     except InputError as error:
-        raise FormatError(f"{place / MARKER}: {str(error).removeprefix(f'{place / MARKER}: ')}") from None
+        raise FormatError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
     if _SURROGATES.search(json.dumps(document, ensure_ascii=False)):
-        raise ChangedError(f"{place / MARKER}: there is half a character in it; something was changed")
+        raise ChangedError(f"{file}: there is half a character in it; something was changed")
     if not isinstance(document, dict) or "format" not in document or "seal" not in document:
-        raise FormatError(f"{place / MARKER}: this is not a result of comity solve")
+        raise FormatError(f"{file}: this is not a result of comity solve")
     if seal(document) != document["seal"]:
-        raise ChangedError(f"{place / MARKER}: something in it was changed since it was written; its seal is broken")
+        raise ChangedError(f"{file}: something in it was changed since it was written; its seal is broken")
     if document["format"] != FORMAT:
         raise FormatError(
-            f"{place / MARKER}: its format is {document['format']!r} and this comity reads {FORMAT}; "
+            f"{file}: its format is {document['format']!r} and this comity reads {FORMAT}; "
             "take the version that wrote it"
         )
     return document
 
 
 def place_of(run: str | os.PathLike[str]) -> Path:
-    """Return the directory of a run; who names a file in it means the run."""
+    """Return the directory of a run, also if a file in it is named."""
     place = Path(run)
     return place.parent if place.name in (*FILES, EQUILIBRIUM) and place.is_file() else place
 
@@ -117,22 +124,10 @@ def _read_models(place: Path, entry: Any) -> dict[ModelKind, Floats]:
     try:
         if entry["file"] == NETWORKS:
             stored = require("safetensors.numpy", "to read the models of networks").load(raw)
-            return {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
-        with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
-            return {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
+        else:
+            stored = np.load(io.BytesIO(raw), allow_pickle=False)
+        return {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
+    except ComityError:
+        raise
     except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
-        if isinstance(error, ComityError):
-            raise
         raise ChangedError(f"{file}: not the models of a result ({type(error).__name__})") from None
-
-
-def _as_npz(models: Mapping[ModelKind, Floats]) -> bytes:
-    stored = io.BytesIO()
-    np.savez(stored, **models)  # type: ignore[arg-type]
-    return stored.getvalue()
-
-
-def _as_safetensors(models: Mapping[ModelKind, Floats]) -> bytes:
-    save = require("safetensors.numpy", "to write the models of networks").save
-    written: bytes = save({kind: each.astype(np.float32) for kind, each in models.items()})
-    return written

@@ -1,4 +1,4 @@
-"""Predicting new rows with the models of a result. With `client`, `encoding` and `tables`, code that sees rows."""
+"""Predicting new rows with the models of a result."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ from comity.core.names import shown
 from comity.core.text import count
 from comity.errors import InputError, UnknownClientError
 from comity.families.registry import FAMILIES
-from comity.questions.schema import CategoryColumn, Schema, list_columns
+from comity.questions.schema import CategoryColumn, list_columns
 from comity.rows.encoding import encode, level_of
 
 if TYPE_CHECKING:
     from comity.result.client_result import ClientResult
     from comity.result.result import Result
 
-_SHOWN = 5
+_MAX_NAMES = 5  # that a message lists
 
 
-def predict(result: Result | ClientResult, rows: pd.DataFrame, kind: ModelKind) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Predict rows, each with its client's model; return a frame with a row for each, and what had to be decided."""
+def predict(
+    result: Result | ClientResult, rows: pd.DataFrame, kind: ModelKind, client: str | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Predict rows with the model of one client, or each with the model of the client that a column names.
+
+    Returns a frame with a row for each, and notes on columns and values that the models do not know.
+    """
     family = FAMILIES[result.study.model]
     if not family.tabular:
         raise InputError(
             "these models are parameters of a torch module, which predicts itself: load them with Result.state_of"
         )
     column = result.study.client or "client"
+    if client is not None:
+        rows = rows.assign(**{column: client})
     names = [level_of(name) for name in rows.columns]
-    double = sorted({name for name in names if names.count(name) > 1})
-    if double:
+    if double := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"there are two columns {double[0]!r}; give every column one name")
     rows = rows.set_axis(names, axis=1)
     if column not in names:
@@ -47,9 +53,9 @@ def predict(result: Result | ClientResult, rows: pd.DataFrame, kind: ModelKind) 
         raise InputError(
             f"column {column!r} says whose each row is, and is missing in {count(int(owners.isna().sum()), 'row')}"
         )
-    unknown = sorted(set(owners) - set(result.clients))
-    if unknown:
-        known = ", ".join(map(shown, result.clients[:_SHOWN])) + (" …" if len(result.clients) > _SHOWN else "")
+    if unknown := sorted(set(owners) - set(result.clients)):
+        more = " …" if len(result.clients) > _MAX_NAMES else ""
+        known = ", ".join(map(shown, result.clients[:_MAX_NAMES])) + more
         close = difflib.get_close_matches(unknown[0], result.clients, n=1)
         hint = f" (did you mean {shown(close[0])}?)" if close else ""
         raise UnknownClientError(
@@ -75,15 +81,14 @@ def predict(result: Result | ClientResult, rows: pd.DataFrame, kind: ModelKind) 
 
 
 def _notes(result: Result | ClientResult, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return in words what in the new rows the models do not know."""
-    schema: Schema = result.schema
-    known = {column.name for column in schema.columns} | {result.study.client or "client", schema.target.name}
-    known |= {*result.study.exclude, *result.left_out}
+    """Return notes on columns and values of new rows that the models do not know."""
+    known = {column.name for column in result.schema.columns} | {*result.study.exclude, *result.left_out}
+    known |= {result.study.client or "client", result.schema.target.name}
     notes = []
     if extra := [name for name in names if name not in known]:
-        more = " and more" if len(extra) > _SHOWN else ""
-        notes.append(f"columns that the models do not know are ignored: {', '.join(map(repr, extra[:_SHOWN]))}{more}")
-    for column in schema.columns:
+        listed = ", ".join(map(repr, extra[:_MAX_NAMES])) + (" and more" if len(extra) > _MAX_NAMES else "")
+        notes.append(f"columns that the models do not know are ignored: {listed}")
+    for column in result.schema.columns:
         missing = int(rows[column.name].isna().sum())
         if missing and not column.indicator:
             taken = "none of its levels" if isinstance(column, CategoryColumn) else "its mean"
@@ -98,6 +103,6 @@ def _notes(result: Result | ClientResult, names: list[str], rows: pd.DataFrame) 
             where = count(int(present.isin(unseen).sum()), "row")
             notes.append(
                 f"column {column.name!r} has values in {where} that no client had "
-                f"({', '.join(map(repr, unseen[:_SHOWN]))}); they are taken for none of its levels"
+                f"({', '.join(map(repr, unseen[:_MAX_NAMES]))}); they are taken for none of its levels"
             )
     return tuple(notes)

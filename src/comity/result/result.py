@@ -1,4 +1,4 @@
-"""The result of a study: coalitions, figures, models and proof, as they are kept, saved and used."""
+"""The result of a study: coalitions, scores, models and proof."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from comity import __version__
 from comity.core.arrays import Floats
 from comity.core.estimates import Confidence, Contribution, Standing
 from comity.core.extras import require
@@ -50,18 +51,18 @@ class Result:
         split: How rows were split.
         equilibrium: The coalitions, and the peels that produced them.
         graph: Who is a collaborator of whom if every client is willing.
-        utilities: How each client stands: its metric with each of its models, and its gains.
-        game: The utilities that were measured, as losses with a minus.
-        certificate: What they prove of the equilibrium.
+        utilities: Each client's metric with each of its models, and its gains.
+        game: The utilities that were measured: losses with a minus.
+        certificate: What they prove about the equilibrium.
         weights: For each kind of model, the weights (N, N) of each client's model over the clients.
         penalties: For each kind of model, the penalty of each client's model (N,).
         models: For each kind of model, the parameters of each client's model (N, d).
-        confidence: How often resamples gave the same, if there were any.
+        confidence: How often resamples gave the same edges and coalitions, if there were any.
         traffic: Rounds, and bytes sent and received.
         left_out: Columns that could not be used.
         warnings: What users should know, in sentences.
         training: How networks were trained; nothing for linear models.
-        privacy: By what rules clients with clipped or noisy answers gave them, and what they had spent then.
+        privacy: The rules and the spent budget of clients with clipped or noisy answers.
         version: The version of comity that made it.
     """
 
@@ -83,7 +84,7 @@ class Result:
     warnings: tuple[str, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
     privacy: Mapping[str, Any] = field(default_factory=dict)
-    version: str = field(default_factory=lambda: _version())
+    version: str = __version__
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -142,9 +143,7 @@ class Result:
 
     def to_networkx(self) -> networkx.DiGraph[str]:
         """Return the benefit graph as a networkx `DiGraph` whose edges have the giver's share as their ``weight``."""
-        edges = self.edges()
-        pairs = zip(edges["giver"], edges["receiver"], strict=True)
-        return self.graph.to_networkx(dict(zip(pairs, edges["weight"], strict=True)))
+        return self.graph.to_networkx(self.edges().set_index(["giver", "receiver"])["weight"].to_dict())
 
     def plot(self) -> Figure:
         """Draw the coalitions and who is a collaborator of whom, as a matplotlib figure.
@@ -216,7 +215,7 @@ class Result:
 
         Args:
             rows: The rows, with the columns that the models were trained with.
-            client: Whose all rows are; a column of the rows says it unless given.
+            client: The client of all rows; by default, a column names the client of each row.
             model: ``alone``, ``coalition``, ``best`` or ``together``.
 
         Returns:
@@ -228,10 +227,7 @@ class Result:
         """
         from comity.result.predictions import predict
 
-        column = self.study.client or "client"
-        if client is not None:
-            rows = rows.assign(**{column: client})
-        predicted, notes = predict(self, rows, check_kind(model))
+        predicted, notes = predict(self, rows, check_kind(model), client)
         for note in notes:
             warnings.warn(note, ComityWarning, stacklevel=2)
         return predicted
@@ -324,26 +320,22 @@ class Result:
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], models: Mapping[ModelKind, Floats]) -> Self:
-        equilibrium = replay_peels(document["equilibrium"])
-        clients = equilibrium.clients
-        game = Game(document["game"])
-        split, settings = Split(**document["split"]), document["study"]
-        weights = {
-            kind: np.array([[document["weights"][kind][i].get(j, 0.0) for j in clients] for i in clients])
-            for kind in ModelKind
-        }
-        confidence = document["confidence"]
+        equilibrium, game = replay_peels(document["equilibrium"]), Game(document["game"])
+        clients, confidence = equilibrium.clients, document["confidence"]
         return cls(
-            study=Study.from_mapping(settings),
+            study=Study.from_mapping(document["study"]),
             schema=from_plain(Schema, document["schema"]),
             metric=document["metric"],
-            split=split,
+            split=Split(**document["split"]),
             equilibrium=equilibrium,
             graph=BenefitGraph(document["graph"]),
             utilities={client: Standing.from_dict(each) for client, each in document["utilities"].items()},
             game=game,
             certificate=certify(equilibrium, game, forgiven=document["certificate"]["forgiven"]),
-            weights=weights,
+            weights={
+                kind: np.array([[document["weights"][kind][i].get(j, 0.0) for j in clients] for i in clients])
+                for kind in ModelKind
+            },
             penalties={kind: np.array([document["penalties"][kind][i] for i in clients]) for kind in ModelKind},
             models=models,
             confidence=None if confidence is None else Confidence.from_dict(confidence),
@@ -363,12 +355,6 @@ class Result:
         from comity.result.sections import as_html
 
         return as_html(self)
-
-
-def _version() -> str:
-    from comity import __version__
-
-    return __version__
 
 
 def check_kind(model: str) -> ModelKind:

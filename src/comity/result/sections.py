@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -54,32 +54,20 @@ def summary(result: Result) -> str:
 
 def sections(result: Result) -> tuple[Section, ...]:
     """Return all sections of a result, in order."""
-    found = (
-        _coalitions(result),
-        _standings(result),
-        _weights(result),
-        _unmet(result),
-        _contributions(result),
-        _confidence(result),
-        _proof(result),
-        privacy_spent(result),
-        _traffic(result),
-    )
-    return tuple(section for section in found if section is not None)
+    parts: tuple[Callable[[Result], Section | None], ...]
+    parts = (_coalitions, _standings, _weights, _unmet, _contributions, _confidence, _proof, privacy_spent, _traffic)
+    return tuple(section for part in parts if (section := part(result)) is not None)
 
 
 def as_html(result: Result) -> str:
     """Return a result as an HTML table for notebooks: each client with its coalition and what it gets."""
-    found = result.equilibrium
     standings = _standings(result)
-    numbers = {client: str(number + 1) for client, number in zip(found.clients, found.numbers.tolist(), strict=True)}
-    columns = ("coalition", *standings.columns)
-    rows = sorted(((numbers[str(row[0])], *row) for row in standings.rows), key=lambda row: int(str(row[0])))
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(', '.join(c) if isinstance(c, tuple) else c)}</td>" for c in row) + "</tr>"
-        for row in rows
-    )
+    numbers = dict(zip(result.clients, result.equilibrium.numbers.tolist(), strict=True))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("coalition", *standings.columns))
+    body = ""
+    for row in sorted(standings.rows, key=lambda row: numbers[str(row[0])]):
+        cells = (numbers[str(row[0])] + 1, *row)
+        body += "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
     lines = "<br>".join(map(escape, (*standings.lines, *_proof(result).lines)))
     return (
         f"<table><caption>{escape(summary(result))}<br>{escape(standings.heading)}</caption>"
@@ -107,23 +95,19 @@ def _coalitions(result: Result) -> Section:
 def _standings(result: Result) -> Section:
     """Return what each client gets, with intervals."""
     metric = METRICS[result.metric]
-    scores = [(s.alone, s.coalition, s.best, s.gain) for s in result.utilities.values()]
-    places = decimals_for([score.error for row in scores for score in row[:3]])
-    rows = tuple(
-        (
-            client,
-            f"{standing.rows:,}",
-            *(format_interval(f, places, metric.least, metric.most) for f in (alone, coalition, best)),
-            format_change(gain, places) if set(result.weights_of(client)) != {client} else "–",
-        )
-        for (client, standing), (alone, coalition, best, gain) in zip(result.utilities.items(), scores, strict=True)
-    )
+    scores = {client: (each.alone, each.coalition, each.best) for client, each in result.utilities.items()}
+    places = decimals_for([score.error for row in scores.values() for score in row])
+    rows = []
+    for client, standing in result.utilities.items():
+        intervals = [format_interval(score, places, metric.least, metric.most) for score in scores[client]]
+        gain = format_change(standing.gain, places) if set(result.weights_of(client)) != {client} else "–"
+        rows.append((client, f"{standing.rows:,}", *intervals, gain))
     columns = ("client", "rows", "alone", "in coalition", "at best", "coalition − alone")
     better = "higher is better" if metric.more_is_better else "lower is better"
     return Section(
         f"What each client gets: {result.metric} of its model ({better}), with 95 % intervals",
         columns,
-        rows,
+        tuple(rows),
         right=columns[1:],
         lines=(
             "Evaluated on rows used neither for training nor for choosing. At best: if every client were willing.",
@@ -145,25 +129,24 @@ def _one_model(result: Result, places: int) -> Iterator[str]:
 def _weights(result: Result) -> Section:
     """Return the weights of the rows in each client's model in its coalition."""
     per = "one row of" if result.study.weights == "sample" else "all rows of"
-    rows = []
+    rows, without_own, lines = [], [], []
     for client in result.clients:
         weights = result.weights_of(client)
+        if client not in weights:
+            without_own.append(client)
         own = weights.pop(client, 0.0)
         others = tuple(f"{other} {format_weight(weight)}" for other, weight in weights.items())
         joined = len(result.equilibrium.coalition_of(client)) > 1
         nobody = "nobody; others train with its rows" if joined else "nobody: it trains alone"
         rows.append((client, format_weight(own), others or (nobody,)))
-    columns = ("client", "itself", "collaborators")
+    if without_own:
+        one = len(without_own) == 1
+        models, loss = ("its own model", "its loss was") if one else ("their own models", "their losses were")
+        lines.append(
+            f"The rows of {join(without_own)} have no weight in {models}: {loss} lowest with the rows of others only."
+        )
     heading = f"Collaborators in the coalition, with the weight of {per} each"
-    return Section(heading, columns, tuple(rows), ("itself",), tuple(_own_rows_notes(result)))
-
-
-def _own_rows_notes(result: Result) -> Iterator[str]:
-    """Yield a line about the clients whose own rows have no weight in their models, if there are any."""
-    none = [client for client in result.clients if client not in result.weights_of(client)]
-    if none:
-        own, loss = ("its own model", "its loss was") if len(none) == 1 else ("their own models", "their losses were")
-        yield f"The rows of {join(none)} have no weight in {own}: {loss} lowest with the rows of others only."
+    return Section(heading, ("client", "itself", "collaborators"), tuple(rows), ("itself",), tuple(lines))
 
 
 def _unmet(result: Result) -> Section:
@@ -172,7 +155,7 @@ def _unmet(result: Result) -> Section:
 
 
 def _contributions(result: Result) -> Section:
-    """Return the contribution of each client to each other, from the inner inequalities of the proof."""
+    """Return what each client contributes to each other, from the inner inequalities of the proof."""
     inner = [inequality for inequality in result.certificate.inner if len(inequality.without) == 1]
     if not inner:
         alone = all(len(coalition) == 1 for coalition in result.coalitions)
@@ -181,12 +164,11 @@ def _contributions(result: Result) -> Section:
     places = places_for([inequality.margin for inequality in inner])
     rows = tuple(
         (
-            next(iter(e.without)),
-            e.client,
-            *(f"{-v:.{places}f}" for v in (e.utility, e.reduced)),
-            f"{e.margin:.{places}f}",
+            next(iter(each.without)),
+            each.client,
+            *(f"{x:.{places}f}" for x in (-each.utility, -each.reduced, each.margin)),
         )
-        for e in inner
+        for each in inner
     )
     columns = ("from", "to", "its loss", "without", "contribution")
     return Section(f"Who contributes what to whom: {loss_unit(result)}", columns, rows, right=columns[2:])

@@ -223,7 +223,7 @@ def test_without_the_accountant_there_is_no_noise() -> None:
         "import comity.client\n"
         "comity.client.Privacy(clip=1.0)\n"
         "try: comity.client.Privacy(clip=1.0, noise=1.0)\n"
-        "except comity.MissingDependencyError as error: print(error)\n"
+        "except comity.ComityError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(

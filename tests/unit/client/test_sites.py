@@ -8,6 +8,7 @@ import torch
 import comity
 from comity.client import read_log
 from comity.client.examples import DatasetClient
+from comity.errors import RefusedError
 from comity.questions import Describe
 from support.small_client import rows
 
@@ -149,7 +150,7 @@ def test_missing_files(place: Path) -> None:
     ):
         site.member()
     site = comity.Site.read(written(place, BASE + 'log = "nowhere/log"\n'))
-    with pytest.raises(comity.RefusedError, match=r"its log .* cannot be written"):
+    with pytest.raises(RefusedError, match=r"its log .* cannot be written"):
         site.member()
 
 
@@ -203,5 +204,5 @@ def test_sites_make_a_federation(place: Path) -> None:
     result = comity.solve(comity.InProcess(tuple(members)), target="y", folds=2, repeats=1, judges=2)
     assert result.clients == ("North", "South")
     assert [line.question for line in read_log(place / "North" / "audit.jsonl")] == ["describe", "moments", "evaluate"]
-    with pytest.raises(comity.RefusedError, match="client 'North' answers questions about the target 'y'"):
+    with pytest.raises(RefusedError, match="client 'North' answers questions about the target 'y'"):
         comity.solve(comity.InProcess(tuple(members)), target="z", folds=2, repeats=1, judges=2)

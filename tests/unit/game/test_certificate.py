@@ -4,7 +4,10 @@ import json
 
 import pytest
 
-from comity import BenefitGraph, Coalition, Game, InputError, Verdict, Witness, certify, find_equilibrium
+from comity import BenefitGraph, Game, InputError, certify, find_equilibrium
+from comity.core.names import Coalition
+from comity.game.axioms import Witness
+from comity.game.certificate import Verdict
 from comity.research.datasets.paper import figure_1
 from support.games import game_with_tie
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from comity import BenefitGraph, Game, InputError, find_equilibrium, stable_coalitions
+from comity import BenefitGraph, Game, InputError, find_equilibrium
+from comity.game.equilibrium import stable_coalitions
 
 GRAPH = BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})
 

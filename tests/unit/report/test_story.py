@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 import comity
 from comity.cli.equilibrium import build_document
+from comity.errors import FormatError
 from comity.report import describe_client_result, describe_equilibrium, describe_result
 from comity.report.narrative import describe_peels
 from comity.report.story import build_steps
@@ -89,7 +90,7 @@ def test_of_a_game_and_of_a_graph() -> None:
 
 @pytest.mark.parametrize("broken", [{}, {"clients": ["a"]}, {"kind": "graph", "clients": 3}, [], None, "text"])
 def test_what_is_no_equilibrium_is_refused(broken) -> None:
-    with pytest.raises(comity.FormatError, match="its contents are inconsistent"):
+    with pytest.raises(FormatError, match="its contents are inconsistent"):
         describe_equilibrium(broken)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import comity
 from comity.core.kinds import ModelKind
+from comity.errors import UnknownClientError
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_it_is_summarised_drawn_and_reported(result: comity.Result, tmp_path: Pa
 
 
 def test_bad_names(result: comity.Result) -> None:
-    with pytest.raises(comity.UnknownClientError, match="Nord"):
+    with pytest.raises(UnknownClientError, match="Nord"):
         result.coefficients("Nord")
     with pytest.raises(comity.InputError, match="there is no model 'mine'"):
         result.coefficients("North", "mine")

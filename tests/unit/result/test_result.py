@@ -72,16 +72,17 @@ def move_weight(document: dict[str, Any]) -> None:
     weights["West"] = weights.pop("South")
 
 
-FIGURES = "a gain that is not what figures differ by of 'North'"
+GAIN = "a gain of 'North' is not the difference of its scores"
+IMPOSSIBLE = "a score of 'North', its error or the number of rows is impossible"
 CHANGES: dict[str, tuple[Change, str]] = {
     "another graph": (put("graph", value={"North": [], "South": [], "West": []}), "the graph is not that"),
-    "a larger gain": (add("utilities", "North", "gain", "value", amount=1.0), FIGURES),
-    "a smaller gain": (add("utilities", "North", "gain", "value", amount=-0.01), FIGURES),
-    "a larger gain at best": (add("utilities", "North", "gain_at_best", "value", amount=1.0), FIGURES),
-    "a better figure": (add("utilities", "North", "coalition", "value", amount=0.01), FIGURES),
-    "no gain known": (put("utilities", "North", "gain", "value", value=None), "what cannot be said of 'North'"),
-    "a negative error": (put("utilities", "North", "alone", "error", value=-1.0), "which cannot be, of 'North'"),
-    "no rows": (put("utilities", "North", "rows", value=0), "which cannot be, of 'North'"),
+    "a larger gain": (add("utilities", "North", "gain", "value", amount=1.0), GAIN),
+    "a smaller gain": (add("utilities", "North", "gain", "value", amount=-0.01), GAIN),
+    "a larger gain at best": (add("utilities", "North", "gain_at_best", "value", amount=1.0), GAIN),
+    "a better figure": (add("utilities", "North", "coalition", "value", amount=0.01), GAIN),
+    "no gain known": (put("utilities", "North", "gain", "value", value=None), "only one is known"),
+    "a negative error": (put("utilities", "North", "alone", "error", value=-1.0), IMPOSSIBLE),
+    "no rows": (put("utilities", "North", "rows", value=0), IMPOSSIBLE),
     "a weight on an outsider": (move_weight, "model of 'North' in its coalition has weights on others"),
     "weights beyond the whole": (put("weights", "best", "West", value={"West": 1.5}), "not shares of a whole"),
     "not alone when alone": (put("weights", "alone", "North", value={"South": 1.0}), "'alone' have weights on others"),

@@ -1,4 +1,4 @@
-"""What is told of a result is what the result says."""
+"""The sections of a result show its numbers."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def selfless(result: comity.Result, *clients: str) -> comity.Result:
     return replace(result, weights={**result.weights, "coalition": weights})
 
 
-def test_who_has_no_weight_in_its_own_model_is_told(together: comity.Result) -> None:
+def test_clients_without_weight_in_their_own_models_are_listed(together: comity.Result) -> None:
     weighed, lines = cells(together, "Collaborators in the coalition")
     assert not lines
     weighed, lines = cells(selfless(together, "a"), "Collaborators in the coalition")
@@ -48,8 +48,8 @@ def test_who_has_no_weight_in_its_own_model_is_told(together: comity.Result) -> 
 
 
 def test_a_gain_is_shown_wherever_others_have_weight(together: comity.Result) -> None:
-    figures, _ = cells(selfless(together, "a"), "What each client gets")
-    assert figures["a"][-1] != "–", "its model is not its own"
+    scores, _ = cells(selfless(together, "a"), "What each client gets")
+    assert scores["a"][-1] != "–", "its model is not its own"
     alone = np.eye(2)
-    figures, _ = cells(replace(together, weights={**together.weights, "coalition": alone}), "What each client gets")
-    assert figures["a"][-1] == figures["b"][-1] == "–"
+    scores, _ = cells(replace(together, weights={**together.weights, "coalition": alone}), "What each client gets")
+    assert scores["a"][-1] == scores["b"][-1] == "–"

@@ -10,6 +10,7 @@ from torch import nn
 
 import comity
 from comity.client.examples import DatasetClient
+from comity.errors import ChangedError, RefusedError
 from comity.families.network.training import Training
 from comity.report import write_report
 from comity.result.directory import seal
@@ -95,7 +96,7 @@ def test_a_result_says_what_was_spent(noisy: comity.Result, tmp_path: Path) -> N
     document = json.loads((tmp_path / "run" / "result.json").read_text())
     document["privacy"]["South"]["epsilon"] = 0.1
     (tmp_path / "run" / "result.json").write_text(json.dumps(document))
-    with pytest.raises(comity.ChangedError, match="its seal is broken"):
+    with pytest.raises(ChangedError, match="its seal is broken"):
         comity.verify(tmp_path / "run")
 
 
@@ -126,7 +127,7 @@ def test_what_cannot_be_is_found_even_if_sealed_again(change, noisy: comity.Resu
     change(document["privacy"])
     document["seal"] = seal(document)
     file.write_text(json.dumps(document))
-    with pytest.raises(comity.ChangedError):
+    with pytest.raises(ChangedError):
         comity.verify(tmp_path / "run")
 
 
@@ -150,7 +151,7 @@ def test_only_those_who_are_private_are_asked() -> None:
 
 def test_a_budget_that_does_not_suffice_ends_the_job_with_the_client_named() -> None:
     spent = comity.Privacy(clip=8.0, noise=0.5, delta=1e-5, epsilon=5.0)
-    with pytest.raises(comity.RefusedError, match=r"client 'North' .* epsilon would be 9\.997 .* its limit is 5"):
+    with pytest.raises(RefusedError, match=r"client 'North' .* epsilon would be 9\.997 .* its limit is 5"):
         comity.solve(federation(numbers(), privacy=spent), target="effect", **QUICK)
 
 

@@ -1,0 +1,91 @@
+"""``comity show`` and ``comity verify``: a saved result printed, as ``comity solve`` prints a new one, and checked."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import comity
+
+ACCEPTED, REFUSED = 0, 1  # exit statuses of verify
+
+
+@click.command(
+    short_help="Print the result of a run.",
+    epilog="""\b
+Examples:
+  comity show run/
+  comity show run/ --json""",
+)
+@click.argument("run", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def show(run: str, as_json: bool) -> int:
+    """Print a saved result as comity solve does. RUN is a directory that it wrote."""
+    from comity.cli.screen import warn
+
+    result = comity.Result.load(run)
+    warn(result.warnings)
+    print_result(result, as_json)
+    return 0
+
+
+def print_result(result: comity.Result, as_json: bool) -> None:
+    """Print everything but the models as JSON, or the summary and all sections of a result for people."""
+    from comity.cli.screen import Screen, printable
+    from comity.result.sections import Cell, sections, summary
+
+    if as_json:
+        text = json.dumps(result.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        click.echo(text.encode(), nl=False)
+        return
+    screen = Screen()
+
+    def write(cell: Cell) -> str:
+        return screen.names(cell) if isinstance(cell, tuple) else printable(cell)
+
+    screen.print(printable(summary(result)))
+    for section in sections(result):
+        screen.heading(printable(section.heading))
+        if section.columns:
+            screen.table(section.columns, [list(map(write, row)) for row in section.rows], right=section.right)
+        screen.lines(list(map(printable, section.lines)))
+
+
+@click.command(
+    short_help="Check a run again: numbers, coalitions, proof.",
+    epilog="""\b
+Examples:
+  comity verify run/
+  comity verify run/ --json""",
+)
+@click.argument("run", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+def verify(run: str, as_json: bool) -> int:
+    """Check that a saved result was not changed, that its coalitions follow from the benefit graph, and its proof.
+
+    RUN is a directory that comity solve wrote. The proof is made again from the saved utilities; no rows are needed.
+
+    Exit status: 0 accepted, 1 refused, 2 not a result of comity.
+    """
+    from comity.cli.screen import Screen, printable
+    from comity.errors import ChangedError
+    from comity.result.sections import forgiven
+
+    certificate, lines = None, []
+    try:
+        result = comity.verify(run)
+        certificate = result.certificate.to_dict()
+        accepted, reason = result.certificate.proved, str(result.certificate)
+        unchanged = "the seal is intact; coalitions, contributions and proof follow from the saved numbers"
+        lines = [unchanged, reason, *forgiven(result)]
+    except ChangedError as error:
+        accepted, reason = False, str(error)
+    if as_json:
+        document = {"accepted": accepted, "reason": reason, "certificate": certificate}
+        click.echo((json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode(), nl=False)
+    else:
+        screen = Screen()
+        screen.heading("Accepted" if accepted else "Refused")
+        screen.lines([printable(line) for line in (lines if accepted else [reason])])
+    return ACCEPTED if accepted else REFUSED
