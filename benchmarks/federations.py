@@ -36,8 +36,7 @@ class Asked:
 
     @property
     def convex(self) -> ConvexFront:
-        size = len(self.schema.features) + 1
-        return ConvexFront(self.federation, self.schema, SPLIT, size, 1)
+        return ConvexFront(self.federation, self.schema, SPLIT)
 
     def front(self) -> QuadraticFront:
         """The front of all rows, as `learn` has it: exact, or expanded where each client's search leads."""
@@ -45,7 +44,7 @@ class Asked:
             fit = Classes(self.federation, self.schema, SPLIT, False, OWN_PENALTIES, lambda stage, done, of: None)
             return fit.fronts()[0]
         nowhere = np.empty((0, len(self.schema.features) + 1))
-        return quadratic_fronts(self.federation, self.schema, SPLIT, nowhere, outputs=1, per_client=False)[0]
+        return quadratic_fronts(self.federation, self.schema, SPLIT, nowhere, per_client=False)[0]
 
 
 def true_losses(synthetic: Synthetic, schema: Schema, models: Floats) -> Floats:

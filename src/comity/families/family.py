@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comity.core.arrays import Floats
@@ -64,6 +64,10 @@ class Fit(ABC):
         """Return how well models do on the rows that clients keep for testing."""
 
 
+def silent(stage: str, done: int, total: int) -> None:
+    """Report no progress."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What a fit is asked for.
@@ -78,7 +82,7 @@ class Request:
 
     federation: Federation
     study: Study
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = silent
     checkpoint: Checkpoint | None = None
     gradients: int | None = None
 

@@ -9,14 +9,7 @@ from comity.questions.search import ClipRule
 from comity.search.choices import Choices
 from comity.search.descent import Floored, Points, descend
 from comity.search.trials import Bounds, Trials
-from comity.search.weights import (
-    equal_weights,
-    restrict,
-    take_exact,
-    weights_alone,
-    with_best_of,
-    with_plain_losses,
-)
+from comity.search.weights import equal_weights, points_at, restrict, take_exact, weights_alone, with_best_of
 
 
 def choose_by_clip_rule(
@@ -39,7 +32,8 @@ def choose_by_clip_rule(
         best = _descend_as_paper(rule, trials, start, face)
     else:
         floored = Floored(trials, face, rule.floor)
-        best = with_plain_losses(trials, floored.weights_of(descend(floored, start, face, steps, bounds)))
+        found = descend(floored, start, face, steps, bounds)
+        best = points_at(trials, floored.restore(found.weights), found.log_penalty)
     sets = face & (best.weights > rule.threshold)
     sets[np.arange(len(trials)), trials.target] = True
     start = with_best_of(trials, restrict(best.weights, sets, trials.target), logs)

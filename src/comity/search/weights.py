@@ -33,8 +33,7 @@ def restrict(weights: Floats, face: Booleans, target: Integers) -> Floats:
 
 def clip_logs(logs: Floats, bounds: Bounds) -> Floats:
     """Return logarithms of penalties (P, M) clipped to bounds."""
-    low, high = (bound[:, None] if isinstance(bound, np.ndarray) else bound for bound in bounds)
-    return np.asarray(np.clip(logs, low, high))
+    return np.asarray(np.clip(logs.T, *bounds).T)
 
 
 def with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
@@ -46,9 +45,9 @@ def with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
     return Points(weights.copy(), logs[rows, best], losses[best, rows])
 
 
-def with_plain_losses(trials: Trials, points: Points) -> Points:
-    """Return points with their losses on the trials, without any regularisation."""
-    return Points(points.weights, points.log_penalty, trials.losses(points.weights, points.log_penalty))
+def points_at(trials: Trials, weights: Floats, log_penalty: Floats) -> Points:
+    """Return weights (P, N) and penalties (P,) with their losses on the trials."""
+    return Points(weights, log_penalty, trials.losses(weights, log_penalty))
 
 
 def regularise(

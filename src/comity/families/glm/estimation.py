@@ -58,22 +58,15 @@ class Regression(Estimation):
     def fronts(self) -> tuple[QuadraticFront, ...]:
         """Return the front of every view."""
         self.progress("asking for moments", 0, 1)
-        nowhere = np.empty((0, len(self.schema.features) + 1))
-        return quadratic_fronts(
-            self.federation, self.schema, self.split, nowhere, outputs=1, per_client=self.per_client
-        )
+        nowhere = np.empty((0, self.schema.parameters))
+        return quadratic_fronts(self.federation, self.schema, self.split, nowhere, per_client=self.per_client)
 
     def models(self, fronts: Sequence[QuadraticFront], decisions: Sequence[Decision]) -> tuple[Models, Models]:
         """Return of each kind the models (V, N, d) and their penalties (V, N)."""
         models, penalties = {}, {}
         for kind in ModelKind:
             points = [decision.points[kind] for decision in decisions]
-            models[kind] = np.stack(
-                [
-                    front.models(np.arange(len(at.weights)), at.weights, at.log_penalty)
-                    for front, at in zip(fronts, points, strict=True)
-                ]
-            )
+            models[kind] = np.stack([front.own_models(at) for front, at in zip(fronts, points, strict=True)])
             penalties[kind] = np.exp([at.log_penalty for at in points])
         return models, penalties
 
@@ -84,10 +77,7 @@ class Classes(Estimation):
 
     @property
     def _front(self) -> ConvexFront:
-        classes = len(self.schema.target.classes)
-        outputs = 1 if classes == 2 else classes
-        size = (len(self.schema.features) + 1) * outputs
-        return ConvexFront(self.federation, self.schema, self.split, size, outputs, self.per_client)
+        return ConvexFront(self.federation, self.schema, self.split, self.per_client)
 
     @cached_property
     def _own(self) -> dict[str, FitAloneAnswer]:
@@ -97,23 +87,24 @@ class Classes(Estimation):
 
     def fronts(self) -> tuple[QuadraticFront, ...]:
         """Return the front of every view."""
-        own = list(self._own.values())
+        clients = len(self._own)
         points = self._front.pooled(_ROUNDS_TO_POOL, partial(self.progress, "training on all rows"))
         self.progress("asking for curvatures", 0, 1)
         fronts = self._with_exact_losses(self._front.expand(points))
-        clients = len(own)
         if clients**2 * points.shape[1] ** 2 > _MAX_NUMBERS_EXPANDED:
             return fronts
         # Losses are expanded again where each client's search ended: expansions are most exact near their point.
         search = Search(strengths=(0.0,), penalty=float(self.penalties[0]) if len(self.penalties) == 1 else None)
         everybody, face = np.arange(clients), np.ones((clients, clients), np.bool_)
-        trained = []
+        requests = []
         for view, front in enumerate(fronts[: len(points)]):
             with threadpool_limits(1):
                 at = search.best(front.trials(everybody), face)
-            start = front.models(everybody, at.weights, at.log_penalty)
-            trained.append(ModelRequest(at.weights, np.exp(at.log_penalty), np.full(clients, view), start))
-        found = self._front.newton(_together(trained), _ROUNDS_TO_EXPAND, partial(self.progress, "training for each"))
+            penalties, views = np.exp(at.log_penalty), np.full(clients, view)
+            requests.append(ModelRequest(at.weights, penalties, views, front.own_models(at)))
+        found = self._front.newton(
+            ModelRequest.joined(requests), _ROUNDS_TO_EXPAND, partial(self.progress, "training for each")
+        )
         self.progress("asking for curvatures", 0, 1)
         return self._with_exact_losses(self._front.expand_at(found.reshape(len(points), clients, -1)))
 
@@ -123,18 +114,13 @@ class Classes(Estimation):
         An expansion does not show that nearly separable rows lead to extreme parameters. The penalty times the number
         of rows is what shrinks parameters, so a shared model keeps as much of it as the client's own model needs.
         """
-        own = list(self._own.values())
         exact = []
         for view, front in enumerate(fronts):
             rows = front.rows.sum(axis=1)
-            penalties = np.array([answer.penalties[view] for answer in own])
-            exact.append(
-                replace(
-                    front,
-                    alone_losses=np.array([answer.losses[view] for answer in own]),
-                    least_penalty=np.maximum(penalties * rows / rows.sum(), self.penalties.min()),
-                )
-            )
+            penalties = np.array([answer.penalties[view] for answer in self._own.values()])
+            losses = np.array([answer.losses[view] for answer in self._own.values()])
+            least = np.maximum(penalties * rows / rows.sum(), self.penalties.min())
+            exact.append(replace(front, alone_losses=losses, least_penalty=least))
         return tuple(exact)
 
     def models(self, fronts: Sequence[QuadraticFront], decisions: Sequence[Decision]) -> tuple[Models, Models]:
@@ -149,18 +135,21 @@ class Classes(Estimation):
         for view, (front, decision) in enumerate(zip(fronts, decisions, strict=True)):
             for kind in ModelKind:
                 at = decision.points[kind]
-                starts = front.models(np.arange(len(at.weights)), at.weights, at.log_penalty)
+                starts = front.own_models(at)
                 for client in _sharing(kind, at.weights):
                     one = slice(client, client + 1)
+                    place: int | slice = slice(None)
                     penalty = np.exp(at.log_penalty[one])
                     if kind is not ModelKind.TOGETHER:
+                        place = client
                         least = self._least(front, own_penalties[view, client], at.weights[client], client)
                         penalty = np.maximum(penalty, least)
-                    places.append((kind, view, client if kind is not ModelKind.TOGETHER else slice(None)))
+                    places.append((kind, view, place))
                     requests.append(ModelRequest(at.weights[one], penalty, np.array([view]), starts[one]))
-        found = self._front.newton(_together(requests), _ROUNDS_TO_FIT, partial(self.progress, "training together"))
-        for (kind, view, place), model, request in zip(places, found, requests, strict=True):
-            models[kind][view, place], penalties[kind][view, place] = model, request.penalties[0]
+        request = ModelRequest.joined(requests)
+        found = self._front.newton(request, _ROUNDS_TO_FIT, partial(self.progress, "training together"))
+        for (kind, view, place), model, penalty in zip(places, found, request.penalties, strict=True):
+            models[kind][view, place], penalties[kind][view, place] = model, penalty
         return models, penalties
 
     def _least(self, front: QuadraticFront, own: float, weights: Floats, client: int) -> float:
@@ -177,8 +166,3 @@ def _sharing(kind: ModelKind, weights: Floats) -> list[int]:
     if kind is ModelKind.TOGETHER:
         return [0]
     return np.flatnonzero(weights.sum(axis=1) > np.diag(weights)).tolist()
-
-
-def _together(requests: list[ModelRequest]) -> ModelRequest:
-    names = ("weights", "penalties", "views", "start")
-    return ModelRequest(*(np.concatenate([getattr(each, name) for each in requests]) for name in names))

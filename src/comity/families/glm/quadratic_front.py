@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 from comity.core.arrays import Floats, Integers
 from comity.core.likelihood import INTERCEPT_SHARE, spare_intercepts
 from comity.families.glm.quadratic_trials import QuadraticTrials
+from comity.search.descent import Points
 
 _MAX_SHARE_FOR_SPARSE = 0.1  # of weights that are not zero, up to which a sparse product is faster
 _MAX_VALUES_IN_BATCH = 1e6  # in the matrices of the systems that are solved at once
@@ -117,6 +118,10 @@ class QuadraticFront:
         system = gram.reshape(-1, size, size) / rows[:, None, None]
         system[:, np.arange(size), np.arange(size)] += np.exp(log_penalty)[:, None] * self.penalised
         return np.asarray(np.linalg.solve(system, (cross / rows[:, None])[..., None])[..., 0])
+
+    def own_models(self, points: Points) -> Floats:
+        """Return the models (N, d) of all rows at each client's own point."""
+        return self.models(np.arange(self.clients), points.weights, points.log_penalty)
 
     def mix(self, target: Integers, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the weighted sums over clients M (P, d²), c (P, d) and s (P,)."""

@@ -7,6 +7,7 @@ which is about one client, its *target*.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from comity.search.trials import Bounds
 if TYPE_CHECKING:
     from comity.families.glm.quadratic_front import QuadraticFront
 
-_SUMS = ("_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
+_ARRAYS = ("target", "judged", "judged_rows", "_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
 _MIN_LOG_PENALTY, _MAX_LOG_PENALTY = float(np.log(1e-9)), float(np.log(1e3))
 
 
@@ -51,9 +52,8 @@ class QuadraticTrials:
 
     def some(self, chosen: Integers) -> QuadraticTrials:
         """Return some of the trials."""
-        part = object.__new__(QuadraticTrials)
-        part.front = self.front
-        for name in ("target", "judged", "judged_rows", *_SUMS):
+        part = copy(self)
+        for name in _ARRAYS:
             setattr(part, name, getattr(self, name)[chosen])
         return part
 
@@ -84,7 +84,7 @@ class QuadraticTrials:
 
     def judged_on(self, folds: NDArray[np.bool_]) -> QuadraticTrials:
         """Return the same trials, evaluated only on some of the folds (K,); the training rows stay the same."""
-        part = self.some(np.arange(len(self)))
+        part = copy(self)
         part.judged = self.judged * folds
         part.judged_rows = (self.front.rows[self.target] * part.judged).sum(axis=1)
         return part
@@ -111,10 +111,13 @@ class QuadraticTrials:
 
     def mean_losses(self, models: Floats) -> Floats:
         """Return the mean loss (P,) of models (P, K, d), each evaluated on its own fold."""
+        return np.asarray((self._fold_losses(models) * self.judged).sum(axis=1) / self.judged_rows)
+
+    def _fold_losses(self, models: Floats) -> Floats:
+        """Return the sum of losses (P, K) of models (P, K, d) over the rows of each one's fold."""
         grams = (self._judge_gram @ models[..., None])[..., 0]
-        sums = self.front.square[self.target] - 2 * (self._judge_cross * models).sum(-1) + (models * grams).sum(-1)
-        means: Floats = (sums * self.judged).sum(axis=1) / self.judged_rows
-        return means
+        cross = (self._judge_cross * models).sum(-1)
+        return np.asarray(self.front.square[self.target] - 2 * cross + (models * grams).sum(-1))
 
     def standard_error(self, one: Floats, other: Floats) -> Floats:
         """Return the standard error (P,) of the mean difference in loss of two models (P, K, d), paired by row.
@@ -129,9 +132,8 @@ class QuadraticTrials:
         if self.front.likelihood:
             variance = (2 * (change * by_gram).sum(-1) * self.judged).sum(axis=1)
             return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats) / self.judged_rows)
-        residual = self.front.square[self.target] - 2 * (self._judge_cross * one).sum(-1)
-        residual = residual + (one * (self._judge_gram @ one[..., None])[..., 0]).sum(-1)
-        sums = ((change * by_gram).sum(-1), residual, (self._judge_cross * change).sum(-1) - (one * by_gram).sum(-1))
+        products = (self._judge_cross * change).sum(-1) - (one * by_gram).sum(-1)
+        sums = ((change * by_gram).sum(-1), self._fold_losses(one), products)
         delta, error, both = ((part * self.judged).sum(axis=1) / self.judged_rows for part in sums)
         variance = delta * (4 * error - 4 * both + delta) + (2 * both - delta) ** 2
         return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats / self.judged_rows))

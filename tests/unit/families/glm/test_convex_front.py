@@ -32,14 +32,12 @@ def front_of(asked: InProcess, split: Split | None = None, per_client: bool = Fa
     """Return the front, and the loss on all rows together, for tests only."""
     problem = state_problem(asked, Study("y"))
     schema = problem.schema
-    outputs = 1 if len(schema.target.classes) == 2 else len(schema.target.classes)
-    size = (len(schema.features) + 1) * outputs
     from comity.rows.encoding import encode, encode_target
 
     features = np.concatenate([encode(member.rows, schema) for member in asked.members])
     target = np.concatenate([encode_target(member.rows, schema) for member in asked.members])
     split = split or Split(judges=2)
-    front = ConvexFront(asked, schema, split, size, outputs, per_client)
+    front = ConvexFront(asked, schema, split, per_client)
     return front, LogLoss(features, target, len(schema.target.classes))
 
 
@@ -49,7 +47,7 @@ def one(weights: np.ndarray, penalty: float, size: int) -> ModelRequest:
 
 def slope_at(front: ConvexFront, loss: LogLoss, weights: np.ndarray, penalty: float, model: np.ndarray) -> np.ndarray:
     counts = np.repeat(weights, [len(member.rows) for member in front.federation.members])
-    costs = penalty * spare_intercepts(front.size, front.outputs)
+    costs = penalty * spare_intercepts(front.size, loss.outputs)
     return loss.slope(model, counts) / counts.sum() + 2 * costs * model
 
 
@@ -89,7 +87,7 @@ def test_a_zero_weight_leaves_a_client_out_exactly() -> None:
     model = front.newton(one(weights, 1e-3, front.size), 15)
     assert [given.question for given in asked.members[2].log] == ["describe"]
     changed = InProcess((*asked.members[:2], Client("c2", federation(9).members[2].rows)))
-    other = ConvexFront(changed, front.schema, front.split, front.size, front.outputs)
+    other = ConvexFront(changed, front.schema, front.split)
     np.testing.assert_array_equal(model, other.newton(one(weights, 1e-3, front.size), 15))
 
 

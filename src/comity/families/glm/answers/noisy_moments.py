@@ -45,12 +45,8 @@ def noisy_expand(rows: Rows, question: Expand, noise: Noise) -> Expansion:
     )
     sums, whole = noise.add_to(squares, _of_folds(here.loss, splits, own, noise), whole)
     slope, curvature = whole[..., : points.shape[-1]], _mirrored(whole[..., points.shape[-1] :])
-    gram, cross, square, count = _expanded(sums, own[:, None], noise)
     return Expansion(
-        gram,
-        cross,
-        square,
-        count,
+        *_expanded(sums, own[:, None], noise),
         whole_gram=curvature / 2,
         whole_cross=((curvature @ points[..., None])[..., 0] - slope) / 2,
     )
