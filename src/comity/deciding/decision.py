@@ -93,7 +93,8 @@ def decide(
     position = {client: index for index, client in enumerate(clients)}
     strength = 0.0
     first: Choices | None = None
-    latest: dict[int, tuple[Choices, int]] = {}
+    sets, tolerance = np.zeros((count, count), np.bool_), np.zeros(count)
+    in_coalition = Points(np.zeros((count, count)), np.zeros(count), np.zeros(count))
     measured: list[Measurement] = []
 
     def answer(asked: tuple[str, ...], remaining: Coalition) -> dict[str, list[str]]:
@@ -109,9 +110,10 @@ def decide(
         else:
             choices = searcher.choose(target, face, strength, progress)
         first = first or choices
+        sets[target], tolerance[target] = choices.sets, choices.tolerance
+        in_coalition.put(target, choices.chosen)
         wanted = {}
         for row, i in enumerate(target.tolist()):
-            latest[i] = choices, row
             chosen = frozenset(np.flatnonzero(choices.sets[row]).tolist())
             measured.append(Measurement(i, frozenset({i}), choices.alone.some(row)))
             measured.append(Measurement(i, chosen, choices.chosen.some(row)))
@@ -121,19 +123,6 @@ def decide(
 
     equilibrium = find_equilibrium(clients, collaborators_of_many=answer)
     assert first is not None
-    final = [latest[i] for i in range(count)]
-    return Decision(
-        equilibrium,
-        points={
-            "alone": first.alone,
-            "coalition": Points.stacked([choices.chosen.some(row) for choices, row in final]),
-            "best": first.chosen,
-            "together": searcher.together(),
-        },
-        sets=np.stack([choices.sets[row] for choices, row in final]),
-        wishes=first.sets,
-        tolerance=np.array([choices.tolerance[row] for choices, row in final]),
-        strength=strength,
-        measured=tuple(measured),
-        searched=first.best,
-    )
+    together = searcher.together()
+    points = {"alone": first.alone, "coalition": in_coalition, "best": first.chosen, "together": together}
+    return Decision(equilibrium, points, sets, first.sets, tolerance, strength, tuple(measured), first.best)

@@ -85,40 +85,6 @@ class Regularised:
         return np.asarray(self.pull * ((weights - self.centre) ** 2).sum(axis=1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Floored:
-    """An objective whose weights may not fall below a floor: w = floor + (1 - n·floor) v, with v on the simplex.
-
-    n is the number of clients on the face (P, N); the search works on v.
-    """
-
-    objective: Objective
-    face: Booleans
-    floor: float
-
-    def some(self, chosen: Integers) -> Floored:
-        """Return some of the functions."""
-        return Floored(self.objective.some(chosen), self.face[chosen], self.floor)
-
-    def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
-        """Return the values (P,)."""
-        return self.objective.losses(self.restore(weights), log_penalty)
-
-    def derivatives(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return values (P,), derivatives by the weights (P, N) and by the logarithms of the penalties (P,)."""
-        losses, by_weight, by_penalty = self.objective.derivatives(self.restore(weights), log_penalty)
-        return losses, by_weight * self._scale, by_penalty
-
-    def restore(self, free: Floats) -> Floats:
-        """Return the weights w (P, N) for weights v (P, N)."""
-        lowest = (1 - self._scale) / self.face.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(self.face, lowest + self._scale * free, 0.0))
-
-    @property
-    def _scale(self) -> Floats:
-        return np.asarray(np.maximum(1 - self.floor * self.face.sum(axis=1, keepdims=True), 0.0))
-
-
 def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds) -> Points:
     """Descend on faces (P, N) of the simplex from a start, and return the best points found.
 

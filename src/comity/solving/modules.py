@@ -21,7 +21,7 @@ from comity.federation import Federation, InProcess
 from comity.questions.schema import Schema, Target
 from comity.result.result import Result
 from comity.solving.findings import find
-from comity.solving.solve import as_result
+from comity.solving.solve import as_result, open_source
 from comity.study import Rule, SearchName, Study, Weights
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def solve_modules(
     if training is not None:
         settings["steps"] = training.steps
     study = Study("target", model="module", **settings)
-    federation = federation_of(source, module, loss, study.without)
+    federation = federation_of(source, module, loss, study)
     keep = None if checkpoint is None else Checkpoint(Path(checkpoint), resume=True)
     if keep is not None and personal:
         raise InputError("a training with personal parameters, which never leave their client, cannot be kept here")
@@ -115,13 +115,11 @@ def solve_modules(
 
 
 def federation_of(
-    source: object, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor], without: tuple[str, ...] = ()
+    source: object, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor], study: Study
 ) -> Federation:
     """Return the federation of a mapping from each client to its examples, or the one given."""
     if isinstance(source, Federation):
-        if without:
-            raise InputError("clients of a federation cannot be left out here; give a federation without them")
-        return source
+        return open_source(source, study).federation
     if not isinstance(source, Mapping):
         raise InputError(
             f"with a torch module, clients come as a mapping from name to examples, or as a federation, not as "
@@ -129,10 +127,10 @@ def federation_of(
         )
     from comity.client.examples import DatasetClient
 
-    for name in without:
+    for name in study.without:
         if name not in source:
             raise unknown_client(name, [str(each) for each in source])
-    left = {str(name): examples for name, examples in source.items() if name not in without}
+    left = {str(name): examples for name, examples in source.items() if name not in study.without}
     return InProcess(tuple(DatasetClient(name, examples, module, loss) for name, examples in left.items()))
 
 

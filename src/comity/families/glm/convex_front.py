@@ -3,9 +3,8 @@
 For weights w over the clients and a penalty λ the model θ minimises Σ w_j L_j(θ) / s + λ θᵀDθ, with L_j the loss summed
 over client j's n_j rows, s = Σ w_j n_j, and D as in `comity.families.glm.quadratic_front`. `newton` finds many such
 models at once: a round asks every client for loss, gradient (slope) and Hessian (curvature) at all the models in which
-it has a weight. `expand` replaces each client's loss by its second-order expansion at the pooled model of all rows. The
-result is a `QuadraticFront`, on which collaborators are searched without further questions. `expand_at` expands at a
-separate point for each client, where its search led.
+it has a weight. Second-order expansions of the losses give a `QuadraticFront`, on which collaborators are searched
+without further questions.
 """
 
 from __future__ import annotations

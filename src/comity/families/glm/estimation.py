@@ -135,21 +135,20 @@ class Classes(Estimation):
         for view, (front, decision) in enumerate(zip(fronts, decisions, strict=True)):
             for kind in ModelKind:
                 at = decision.points[kind]
-                starts = front.own_models(at)
-                for client in _sharing(kind, at.weights):
-                    one = slice(client, client + 1)
-                    place: int | slice = slice(None)
-                    penalty = np.exp(at.log_penalty[one])
-                    if kind is not ModelKind.TOGETHER:
-                        place = client
-                        least = self._least(front, own_penalties[view, client], at.weights[client], client)
-                        penalty = np.maximum(penalty, least)
-                    places.append((kind, view, place))
-                    requests.append(ModelRequest(at.weights[one], penalty, np.array([view]), starts[one]))
+                if kind is ModelKind.TOGETHER:  # one model for all
+                    chosen, penalty = np.array([0]), np.exp(at.log_penalty[:1])
+                    places.append((kind, view, slice(None)))
+                else:
+                    chosen = np.flatnonzero(at.weights.sum(axis=1) > np.diag(at.weights))
+                    least = [self._least(front, own_penalties[view, i], at.weights[i], i) for i in chosen]
+                    penalty = np.maximum(np.exp(at.log_penalty[chosen]), least)
+                    places += [(kind, view, client) for client in chosen.tolist()]
+                start = front.own_models(at)[chosen]
+                requests.append(ModelRequest(at.weights[chosen], penalty, np.full(chosen.size, view), start))
         request = ModelRequest.joined(requests)
         found = self._front.newton(request, _ROUNDS_TO_FIT, partial(self.progress, "training together"))
-        for (kind, view, place), model, penalty in zip(places, found, request.penalties, strict=True):
-            models[kind][view, place], penalties[kind][view, place] = model, penalty
+        for (kind, view, place), model, taken in zip(places, found, request.penalties, strict=True):
+            models[kind][view, place], penalties[kind][view, place] = model, taken
         return models, penalties
 
     def _least(self, front: QuadraticFront, own: float, weights: Floats, client: int) -> float:
@@ -159,10 +158,3 @@ class Classes(Estimation):
         rows = front.rows.sum(axis=1) / front.repeats
         gathered = weights @ front.total_rows / max((weights * front.unit).max(), 1e-300)
         return float(max(own * min(rows[client] / gathered, 1.0), self.penalties.min()))
-
-
-def _sharing(kind: ModelKind, weights: Floats) -> list[int]:
-    """Return whose models (N, N) of a kind are to be trained: of one that is the same for all, the first."""
-    if kind is ModelKind.TOGETHER:
-        return [0]
-    return np.flatnonzero(weights.sum(axis=1) > np.diag(weights)).tolist()

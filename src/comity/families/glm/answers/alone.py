@@ -71,8 +71,8 @@ def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Float
         ridge = 2 * penalty * spared
         if one_step:
             models = [
-                whole - np.linalg.solve(curvature / rows + np.diag(ridge), slope / rows + ridge * whole)
-                for rows, slope, curvature in training
+                whole - np.linalg.solve(rest_curvature / rows + np.diag(ridge), rest_slope / rows + ridge * whole)
+                for rows, rest_slope, rest_curvature in training
             ]
         else:
             models = [
