@@ -112,14 +112,14 @@ def decide(
         first = first or choices
         sets[target], tolerance[target] = choices.sets, choices.tolerance
         in_coalition.put(target, choices.chosen)
-        wanted = {}
+        collaborators = {}
         for row, i in enumerate(target.tolist()):
             chosen = frozenset(np.flatnonzero(choices.sets[row]).tolist())
             measured.append(Measurement(i, frozenset({i}), choices.alone.some(row)))
             measured.append(Measurement(i, chosen, choices.chosen.some(row)))
             measured.append(Measurement(i, everybody, choices.best.some(row)))
-            wanted[clients[i]] = [clients[j] for j in sorted(chosen)]
-        return wanted
+            collaborators[clients[i]] = [clients[j] for j in sorted(chosen)]
+        return collaborators
 
     equilibrium = find_equilibrium(clients, collaborators_of_many=answer)
     assert first is not None

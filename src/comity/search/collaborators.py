@@ -95,12 +95,12 @@ class Search(SearchSettings):
         best = int(relative.argmin())
         allowed = np.zeros(len(self.strengths))
         for index in range(len(self.strengths)):
-            variance = np.zeros(len(trials))
-            for (_, validation), outcome in zip(halves, outcomes, strict=True):
-                variance += (validation.standard_error(outcome[best], outcome[index]) / len(halves)) ** 2
+            variance = sum(
+                (validation.standard_error(outcome[best], outcome[index]) / len(halves)) ** 2
+                for (_, validation), outcome in zip(halves, outcomes, strict=True)
+            )
             allowed[index] = _SIGNIFICANT * np.sqrt((variance / scale**2).mean() / len(trials))
-        near = np.flatnonzero(relative - relative[best] <= allowed)
-        return self.strengths[int(near.max())]
+        return self.strengths[int(np.flatnonzero(relative - relative[best] <= allowed).max())]
 
     def best(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point of every trial on its face (P, N) of the simplex, from several starts."""

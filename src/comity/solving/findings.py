@@ -106,7 +106,7 @@ def _decide_all(
     def stage(view: int) -> str:
         if view == 0:
             return "finding collaborators"
-        return "judging honestly" if view <= split.judges else "resampling"
+        return "deciding without held-out rows" if view <= split.judges else "resampling"
 
     decisions = []
     if searchers[0].clients < _MIN_CLIENTS_FOR_THREADS or len(searchers) == 1:

@@ -25,8 +25,8 @@ def pair() -> QuadraticFront:
     Alone they have 0 and 0.3. With equal weights, half of its rows being held out, each has the other's two thirds:
     0.2 and 0.1. The standard error of what that changes is 0.2 / √100 = 0.02.
     """
-    ones, wanted = np.ones((2, 2)), np.array([[0.0], [0.3]])
-    gram, cross, square = 25 * ones, 25 * wanted * ones, 25 * wanted**2 * ones
+    ones, centres = np.ones((2, 2)), np.array([[0.0], [0.3]])
+    gram, cross, square = 25 * ones, 25 * centres * ones, 25 * centres**2 * ones
     return QuadraticFront(gram[..., None, None], cross[..., None], square, 50 * ones, likelihood=True)
 
 

@@ -1,4 +1,4 @@
-"""The exact Pareto front of log losses (logistic and softmax regression), in few rounds of questions.
+"""The exact Pareto front of a federation, in few rounds of questions: one for squared losses, some for log losses.
 
 For weights w over the clients and a penalty λ the model θ minimises Σ w_j L_j(θ) / s + λ θᵀDθ, with L_j the loss summed
 over client j's n_j rows, s = Σ w_j n_j, and D as in `comity.families.glm.quadratic_front`. `newton` finds many such
@@ -51,10 +51,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConvexFront:
-    """The front of a federation's clients, for a schema whose target is classes, and a split of the rows.
-
-    `per_client` as in `QuadraticFront`.
-    """
+    """The front of a federation, for a schema and a split of the rows; `per_client` as in `QuadraticFront`."""
 
     federation: Federation
     schema: Schema
@@ -66,13 +63,18 @@ class ConvexFront:
         """The number of parameters, d."""
         return self.schema.parameters
 
+    @property
+    def intercepts(self) -> int:
+        """The number of intercepts: one, or one for each of three or more classes."""
+        return self.size // (len(self.schema.features) + 1)
+
     def newton(self, request: ModelRequest, rounds: int, progress: Advance | None = None) -> Floats:
         """Return the parameters (M, d) of the models by Newton's method; each client is asked at most `rounds` times.
 
         A step that does not lower the loss is shortened and tried again: undamped, Newton's method diverges on rows
         that are nearly separable.
         """
-        penalised = spare_intercepts(self.size, _intercepts(self.schema))
+        penalised = spare_intercepts(self.size, self.intercepts)
         best, tried = request.start.copy(), request.start.copy()
         values = np.full(len(best), np.inf)
         active = np.arange(len(best))
@@ -136,11 +138,11 @@ class ConvexFront:
 
         If clients differ much, the pooled model is far from each client's optimum, and an expansion at it is inexact.
         """
-        everywhere = _for_every_view(points, self.split)
+        everywhere = self._for_every_view(points)
         names = self.federation.clients
         asked = {name: Expand(self.schema, self.split, everywhere, own) for own, name in enumerate(names)}
         answers = list(self.federation.ask(asked).values())
-        fronts = _fronts(answers, self.schema, self.split, self.per_client)
+        fronts = self._fronts(answers)
         return tuple(
             replace(
                 front,
@@ -151,42 +153,27 @@ class ConvexFront:
         )
 
     def expand(self, points: Floats) -> tuple[QuadraticFront, ...]:
-        """Return the quadratic front of every view, its losses expanded at the view's point (1 + judges, d)."""
-        everywhere = _for_every_view(points, self.split)
-        return quadratic_fronts(self.federation, self.schema, self.split, everywhere, per_client=self.per_client)
+        """Ask for moments, in one round, and return the quadratic front of every view.
 
+        Log losses are expanded at the view's point (1 + judges, d). For a number, whose squared loss needs no
+        expansion, there are no points: (0, d).
+        """
+        question = Moments(self.schema, self.split, self._for_every_view(points))
+        return self._fronts(list(self.federation.ask(question).values()))
 
-def quadratic_fronts(
-    federation: Federation, schema: Schema, split: Split, points: Floats, *, per_client: bool
-) -> tuple[QuadraticFront, ...]:
-    """Ask for moments, in one round, and return the quadratic front of every view.
+    def _for_every_view(self, points: Floats) -> Floats:
+        """Return the points (1 + judges, …) of views, and after them that of all rows for each resample."""
+        return np.concatenate([points, np.repeat(points[:1], self.split.resamples, axis=0)])
 
-    Without `points` (shape (0, d)) the target is a number and the fronts are exact.
-    """
-    answers = federation.ask(Moments(schema, split, points)).values()
-    return _fronts(list(answers), schema, split, per_client)
-
-
-def _fronts(
-    answers: Sequence[MomentsAnswer | Expansion], schema: Schema, split: Split, per_client: bool
-) -> tuple[QuadraticFront, ...]:
-    """Return the front of every view from the sums of all clients."""
-    return tuple(
-        QuadraticFront(
-            *(np.stack([getattr(answer, name)[view] for answer in answers]) for name in _SUMS),
-            intercepts=_intercepts(schema),
-            per_client=per_client,
-            likelihood=bool(schema.target.classes),
-            repeats=split.repeats,
+    def _fronts(self, answers: Sequence[MomentsAnswer | Expansion]) -> tuple[QuadraticFront, ...]:
+        """Return the front of every view from the sums of all clients."""
+        return tuple(
+            QuadraticFront(
+                **{name: np.stack([getattr(answer, name)[view] for answer in answers]) for name in _SUMS},
+                intercepts=self.intercepts,
+                per_client=self.per_client,
+                likelihood=bool(self.schema.target.classes),
+                repeats=self.split.repeats,
+            )
+            for view in range(self.split.views)
         )
-        for view in range(split.views)
-    )
-
-
-def _for_every_view(points: Floats, split: Split) -> Floats:
-    """Return the points (1 + judges, …) of views, and after them that of all rows for each resample."""
-    return np.concatenate([points, np.repeat(points[:1], split.resamples, axis=0)])
-
-
-def _intercepts(schema: Schema) -> int:
-    return schema.parameters // (len(schema.features) + 1)

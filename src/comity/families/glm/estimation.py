@@ -14,11 +14,9 @@ from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
 from comity.core.progress import Progress
 from comity.deciding.decision import Decision
-from comity.families.glm.convex_front import ConvexFront, ModelRequest, quadratic_fronts
+from comity.families.glm.convex_front import ConvexFront, ModelRequest
 from comity.families.glm.quadratic_front import QuadraticFront
-from comity.federation import Federation
-from comity.questions import FitAlone, FitAloneAnswer, Split
-from comity.questions.schema import Schema
+from comity.questions import FitAlone, FitAloneAnswer
 from comity.search.collaborators import Search
 
 OWN_PENALTIES = np.logspace(-6, 1, 8)  # from which the folds choose that of a client's own model of classes
@@ -33,12 +31,9 @@ Models = dict[ModelKind, Floats]
 
 @dataclass(frozen=True)
 class Estimation(ABC):
-    """How fronts and models come from a federation that has agreed on a schema; `progress` hears of each stage."""
+    """How fronts and models come from a federation; `progress` is called with each stage."""
 
-    federation: Federation
-    schema: Schema
-    split: Split
-    per_client: bool
+    front: ConvexFront
     penalties: Floats
     progress: Progress
 
@@ -58,8 +53,7 @@ class Regression(Estimation):
     def fronts(self) -> tuple[QuadraticFront, ...]:
         """Return the front of every view."""
         self.progress("asking for moments", 0, 1)
-        nowhere = np.empty((0, self.schema.parameters))
-        return quadratic_fronts(self.federation, self.schema, self.split, nowhere, per_client=self.per_client)
+        return self.front.expand(np.empty((0, self.front.size)))
 
     def models(self, fronts: Sequence[QuadraticFront], decisions: Sequence[Decision]) -> tuple[Models, Models]:
         """Return of each kind the models (V, N, d) and their penalties (V, N)."""
@@ -75,22 +69,18 @@ class Regression(Estimation):
 class Classes(Estimation):
     """For classes: the search uses quadratic expansions of the losses, and the final models are trained exactly."""
 
-    @property
-    def _front(self) -> ConvexFront:
-        return ConvexFront(self.federation, self.schema, self.split, self.per_client)
-
     @cached_property
     def _own(self) -> dict[str, FitAloneAnswer]:
         """Each client's own models."""
         self.progress("training alone", 0, 1)
-        return self.federation.ask(FitAlone(self.schema, self.split, self.penalties))
+        return self.front.federation.ask(FitAlone(self.front.schema, self.front.split, self.penalties))
 
     def fronts(self) -> tuple[QuadraticFront, ...]:
         """Return the front of every view."""
         clients = len(self._own)
-        points = self._front.pooled(_ROUNDS_TO_POOL, partial(self.progress, "training on all rows"))
+        points = self.front.pooled(_ROUNDS_TO_POOL, partial(self.progress, "training on all rows"))
         self.progress("asking for curvatures", 0, 1)
-        fronts = self._with_exact_losses(self._front.expand(points))
+        fronts = self._with_exact_losses(self.front.expand(points))
         if clients**2 * points.shape[1] ** 2 > _MAX_NUMBERS_EXPANDED:
             return fronts
         # Losses are expanded again where each client's search ended: expansions are most exact near their point.
@@ -102,11 +92,11 @@ class Classes(Estimation):
                 at = search.best(front.trials(everybody), face)
             penalties, views = np.exp(at.log_penalty), np.full(clients, view)
             requests.append(ModelRequest(at.weights, penalties, views, front.own_models(at)))
-        found = self._front.newton(
+        found = self.front.newton(
             ModelRequest.joined(requests), _ROUNDS_TO_EXPAND, partial(self.progress, "training for each")
         )
         self.progress("asking for curvatures", 0, 1)
-        return self._with_exact_losses(self._front.expand_at(found.reshape(len(points), clients, -1)))
+        return self._with_exact_losses(self.front.expand_at(found.reshape(len(points), clients, -1)))
 
     def _with_exact_losses(self, fronts: tuple[QuadraticFront, ...]) -> tuple[QuadraticFront, ...]:
         """Return fronts with every client's exact loss alone, and the least penalty of models that it shares.
@@ -140,13 +130,13 @@ class Classes(Estimation):
                     places.append((kind, view, slice(None)))
                 else:
                     chosen = np.flatnonzero(at.weights.sum(axis=1) > np.diag(at.weights))
-                    least = [self._least(front, own_penalties[view, i], at.weights[i], i) for i in chosen]
+                    least = [self._least(front, own_penalties[view, i], at.weights[i], i) for i in chosen.tolist()]
                     penalty = np.maximum(np.exp(at.log_penalty[chosen]), least)
                     places += [(kind, view, client) for client in chosen.tolist()]
                 start = front.own_models(at)[chosen]
                 requests.append(ModelRequest(at.weights[chosen], penalty, np.full(chosen.size, view), start))
         request = ModelRequest.joined(requests)
-        found = self._front.newton(request, _ROUNDS_TO_FIT, partial(self.progress, "training together"))
+        found = self.front.newton(request, _ROUNDS_TO_FIT, partial(self.progress, "training together"))
         for (kind, view, place), model, taken in zip(places, found, request.penalties, strict=True):
             models[kind][view, place], penalties[kind][view, place] = model, taken
         return models, penalties

@@ -15,6 +15,7 @@ from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
+from comity.families.glm.convex_front import ConvexFront
 from comity.families.glm.estimation import OWN_PENALTIES, Classes, Estimation, Regression
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
@@ -52,13 +53,10 @@ class LinearFit(Fit):
     def _estimation(self) -> Estimation:
         """How fronts and models come from the clients' sums."""
         study = self.request.study
+        per_client = study.weights == "client"
+        front = ConvexFront(self.request.federation, self.problem.schema, self.split, per_client)
         penalties = OWN_PENALTIES if study.penalty is None else np.array([study.penalty])
-        return (Classes if self.problem.classes else Regression)(
-            *(self.request.federation, self.problem.schema, self.split),
-            per_client=study.weights == "client",
-            penalties=penalties,
-            progress=self.request.progress,
-        )
+        return (Classes if self.problem.classes else Regression)(front, penalties, self.request.progress)
 
     @cached_property
     def _fronts(self) -> tuple[QuadraticFront, ...]:

@@ -6,14 +6,14 @@ penalty λ the model θ minimises Σ w_j loss_j(θ) / s + λ θᵀDθ, so it sol
 
     (M / s + λD) θ = c / s,   M = Σ w_j G_j,  c = Σ w_j b_j,  s = Σ w_j n_j,
 
-where the diagonal matrix D penalises intercepts hardly at all. A weight counts *per row*: equal weights are pooled
+where the diagonal matrix D has small entries for the intercepts. A weight counts *per row*: equal weights are pooled
 training. A zero weight leaves a client out exactly, so the faces of the simplex are the fronts of sub-coalitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -100,12 +100,6 @@ class QuadraticFront:
     def total_rows(self) -> Floats:
         """Every client's number of rows, times its unit: (N,)."""
         return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
-
-    def once(self) -> QuadraticFront:
-        """Return the front with only the folds of the first repeat."""
-        folds = self.folds // self.repeats
-        gram, cross, square, rows = (sums[:, :folds] for sums in (self.gram, self.cross, self.square, self.rows))
-        return replace(self, gram=gram, cross=cross, square=square, rows=rows, repeats=1)
 
     def trials(self, target: Integers) -> QuadraticTrials:
         """Return the cross-fitted losses of P targets (P,) as functions of weights: see `QuadraticTrials`."""

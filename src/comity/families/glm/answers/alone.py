@@ -43,8 +43,8 @@ def _fit_view(
         nearby = np.unique(np.append(between, descending[best]))[::-1]
         chosen = float(nearby[int(_fold_losses(loss, counts, masks[:folds], nearby, middle).argmin())])
     model = loss.fit(counts, chosen * spared, middle)
-    lost = _fold_losses(loss, counts, masks, np.array([chosen]), model)[0]
-    return model, chosen, float(lost / (counts.sum() * len(masks) / folds))
+    total = _fold_losses(loss, counts, masks, np.array([chosen]), model)[0]
+    return model, chosen, float(total / (counts.sum() * len(masks) / folds))
 
 
 def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Floats, whole: Floats) -> Floats:
@@ -66,7 +66,7 @@ def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Float
             for part, here in held
         ]
     models = [np.zeros(loss.size)] * len(parts)
-    lost = np.full(descending.size, np.inf)
+    losses = np.full(descending.size, np.inf)
     for number, penalty in enumerate(descending):
         ridge = 2 * penalty * spared
         if one_step:
@@ -79,10 +79,10 @@ def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Float
                 loss.fit(counts - part, penalty * spared, model, _MAX_ROUNDS_OF_FOLD)
                 for part, model in zip(parts, models, strict=True)
             ]
-        lost[number] = sum(part.rows(model) @ here for (part, here), model in zip(held, models, strict=True))
-        if number >= _MAX_WORSE_PENALTIES and (np.diff(lost[number - _MAX_WORSE_PENALTIES : number + 1]) > 0).all():
+        losses[number] = sum(part.rows(model) @ here for (part, here), model in zip(held, models, strict=True))
+        if number >= _MAX_WORSE_PENALTIES and (np.diff(losses[number - _MAX_WORSE_PENALTIES : number + 1]) > 0).all():
             break  # smaller penalties are worse still
-    return lost
+    return losses
 
 
 def _rows_of(loss: LogLoss, counts: Floats) -> tuple[LogLoss, Floats]:

@@ -32,11 +32,10 @@ def expand(rows: Rows, question: Expand) -> Expansion:
         [_moments_of_rows(here, splits.counts[view], points[place : place + 1])[:2] for place in range(len(points))]
         for view, points in enumerate(question.points)
     ]
-    return Expansion(
-        *(np.stack(part) for part in zip(*folds, strict=True)),
-        whole_gram=np.array([[gram for gram, _ in each] for each in whole]),
-        whole_cross=np.array([[cross for _, cross in each] for each in whole]),
-    )
+    gram, cross, square, count = (np.stack(part) for part in zip(*folds, strict=True))
+    whole_gram = np.array([[gram for gram, _ in each] for each in whole])
+    whole_cross = np.array([[cross for _, cross in each] for each in whole])
+    return Expansion(gram, cross, square, count, whole_gram, whole_cross)
 
 
 def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -> tuple[Floats, ...]:
