@@ -68,13 +68,20 @@ def _expected(decision: Decision) -> set[ClientSet]:
     For each client they are its coalition, its coalition without each of its collaborators, and all clients that leave
     together with it or later.
     """
-    numbers = np.asarray(decision.equilibrium.numbers)
     expected: set[ClientSet] = set()
-    for i, number in enumerate(numbers.tolist()):
-        home = frozenset(np.flatnonzero(numbers == number).tolist())
-        expected |= {(i, home), (i, frozenset(np.flatnonzero(numbers >= number).tolist()))}
+    for i, (home, remaining) in enumerate(_surroundings(decision)):
+        expected |= {(i, home), (i, remaining)}
         expected |= {(i, home - {j}) for j in np.flatnonzero(decision.sets[i]).tolist() if j != i}
     return expected
+
+
+def _surroundings(decision: Decision) -> list[tuple[frozenset[int], frozenset[int]]]:
+    """Return each client's coalition, and all clients that leave together with it or later."""
+    numbers = np.asarray(decision.equilibrium.numbers)
+    return [
+        (frozenset(np.flatnonzero(numbers == number).tolist()), frozenset(np.flatnonzero(numbers >= number).tolist()))
+        for number in numbers
+    ]
 
 
 def _measure(
@@ -100,7 +107,6 @@ def _measure(
 
 def _errors(searcher: Searcher, decision: Decision, measured: Sequence[Measurement]) -> Floats:
     """Return the standard error (N,) of each client's gain from all clients that leave together with it or later."""
-    numbers = np.asarray(decision.equilibrium.numbers)
     of_client: dict[int, list[Measurement]] = {}
     for m in measured:
         of_client.setdefault(m.client, []).append(m)
@@ -108,12 +114,10 @@ def _errors(searcher: Searcher, decision: Decision, measured: Sequence[Measureme
     def best_of(i: int, among: frozenset[int]) -> Points:
         return min((m for m in of_client[i] if m.members <= among), key=lambda m: m.loss).point
 
-    pairs = [
-        [best_of(i, frozenset(np.flatnonzero(present).tolist())) for present in (numbers == number, numbers >= number)]
-        for i, number in enumerate(numbers.tolist())
-    ]
-    home, outside = (Points.stacked(side) for side in zip(*pairs, strict=True))
-    return searcher.errors(np.arange(len(pairs)), home, outside)
+    surroundings = list(enumerate(_surroundings(decision)))
+    home = Points.stacked([best_of(i, members) for i, (members, _) in surroundings])
+    outside = Points.stacked([best_of(i, members) for i, (_, members) in surroundings])
+    return searcher.errors(np.arange(len(surroundings)), home, outside)
 
 
 def _order(pair: ClientSet) -> tuple[int, int, list[int]]:

@@ -9,9 +9,9 @@ import numpy as np
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.questions.search import ClipRule
 from comity.search.choices import Choices
-from comity.search.descent import Points, descend
+from comity.search.descent import Points, descend, points_at, take_exact, with_best_of
+from comity.search.simplex import equal_weights, restrict, weights_alone
 from comity.search.trials import Bounds, Objective, Trials
-from comity.search.weights import equal_weights, points_at, restrict, take_exact, weights_alone, with_best_of
 
 
 def choose_by_clip_rule(
@@ -26,7 +26,7 @@ def choose_by_clip_rule(
     `logs` (P, M) are the logarithms of the penalties to try; `steps` is the length of a search, except for step 1 where
     the rule has its own.
     """
-    only_target = weights_alone(trials, face)
+    only_target = weights_alone(trials.target, face.shape[1])
     alone = with_best_of(trials, only_target, logs)
     take_exact(trials, alone, only_target > 0)
     start = with_best_of(trials, equal_weights(face), logs)

@@ -20,18 +20,9 @@ from comity.core.arrays import Booleans, Floats, Integers
 from comity.questions.search import SearchSettings
 from comity.search.choices import Candidates, Choices
 from comity.search.clip_rule import choose_by_clip_rule
-from comity.search.descent import Points, descend
+from comity.search.descent import Points, clip_logs, descend, points_at, regularise, take_exact, with_best_of
+from comity.search.simplex import equal_weights, restrict, weights_alone
 from comity.search.trials import Bounds, Objective, Trials
-from comity.search.weights import (
-    clip_logs,
-    equal_weights,
-    points_at,
-    regularise,
-    restrict,
-    take_exact,
-    weights_alone,
-    with_best_of,
-)
 
 _NEARBY_LOGS = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one when a set has shrunk
 _SMALL_PENALTY = 1e-2
@@ -77,7 +68,7 @@ class Search(SearchSettings):
         if len(self.strengths) == 1:
             return self.strengths[0]
         losses, outcomes = np.zeros((len(self.strengths), len(trials))), []
-        pooled, alone = equal_weights(face), weights_alone(trials, face)
+        pooled, alone = equal_weights(face), weights_alone(trials.target, face.shape[1])
         halves = trials.halves()
         for training, validation in halves:
             start = self.with_best_penalty(training, (pooled + alone) / 2)
@@ -104,7 +95,7 @@ class Search(SearchSettings):
 
     def best(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point of every trial on its face (P, N) of the simplex, from several starts."""
-        alone, pooled, bounds = weights_alone(trials, face), equal_weights(face), self.bounds(trials)
+        alone, pooled, bounds = weights_alone(trials.target, face.shape[1]), equal_weights(face), self.bounds(trials)
         between = (alone + pooled) / 2
         starts = [self.with_best_penalty(trials, weights) for weights in (alone, pooled, between)]
         # The large penalty that suits bad weights would keep the search from better ones, so one start has a small one.
@@ -121,7 +112,7 @@ class Search(SearchSettings):
         start = self._moved_to(face, trials, found)
         objective: Objective = trials
         if strength:
-            ends = (weights_alone(trials, face), equal_weights(face))
+            ends = (weights_alone(trials.target, face.shape[1]), equal_weights(face))
             losses = [self.with_best_penalty(trials, end).losses for end in ends]
             objective = regularise(trials, face, strength, *losses)
         confined = descend(objective, start, face, self.steps // 4, self.bounds(trials))
@@ -155,7 +146,7 @@ class Search(SearchSettings):
         present = found.some(rows)
         alone = found.losses
         if strength:
-            alone = self.with_best_penalty(trials, weights_alone(trials, members)).losses
+            alone = self.with_best_penalty(trials, weights_alone(trials.target, members.shape[1])).losses
         sets, points, outcomes = [], [], []
         while True:
             take_exact(trials, present, members)

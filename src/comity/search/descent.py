@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from comity.core.arrays import Booleans, Floats, Integers
-from comity.search.simplex import project
-from comity.search.trials import Bounds, Objective
+from comity.search.simplex import equal_weights, project
+from comity.search.trials import Bounds, Objective, Trials
 
 _SUFFICIENT_DECREASE = 1e-4  # as a share of the decrease that the gradient predicts (Armijo)
 _STEP_REDUCTION = 0.3
@@ -83,6 +83,49 @@ class Regularised:
 
     def _pull_loss(self, weights: Floats) -> Floats:
         return np.asarray(self.pull * ((weights - self.centre) ** 2).sum(axis=1))
+
+
+def regularise(
+    trials: Trials, face: Booleans, strength: float, alone_losses: Floats, pooled_losses: Floats
+) -> Trials | Regularised:
+    """Return trials that pull weights towards equal ones, with a strength relative to the smaller of the losses (P,).
+
+    Only a target that does better with equal weights than alone is pulled: others would be pulled towards clients that
+    harm them.
+    """
+    if strength == 0:
+        return trials
+    pull = np.where(pooled_losses < alone_losses, strength * np.minimum(alone_losses, pooled_losses), 0.0)
+    return Regularised(trials, equal_weights(face), np.maximum(pull, 0.0))
+
+
+def points_at(trials: Trials, weights: Floats, log_penalty: Floats) -> Points:
+    """Return weights (P, N) and penalties (P,) with their losses on the trials."""
+    return Points(weights, log_penalty, trials.losses(weights, log_penalty))
+
+
+def with_best_of(trials: Trials, weights: Floats, logs: Floats) -> Points:
+    """Return weights (P, N), each with the penalty of least loss; `logs` (P, M) are the penalties' logarithms."""
+    logs = np.unique(logs, axis=1)  # within narrow bounds, many are the same
+    losses = trials.losses_by_penalty(weights, logs)
+    best = losses.argmin(axis=0)
+    rows = np.arange(len(trials))
+    return Points(weights.copy(), logs[rows, best], losses[best, rows])
+
+
+def clip_logs(logs: Floats, bounds: Bounds) -> Floats:
+    """Return logarithms of penalties (P, M) clipped to bounds."""
+    return np.asarray(np.clip(logs.T, *bounds).T)
+
+
+def take_exact(trials: Trials, points: Points, members: Booleans) -> None:
+    """Lower the losses of targets that are alone to those that are known exactly, in place.
+
+    The expansion of a loss has similar errors for similar models, so that its value is kept where it is smaller.
+    """
+    if trials.alone_losses is not None:
+        alone = np.flatnonzero(members.sum(axis=1) == 1)
+        points.losses[alone] = np.minimum(points.losses[alone], trials.alone_losses[alone])
 
 
 def descend(objective: Objective, start: Points, face: Booleans, steps: int, bounds: Bounds) -> Points:

@@ -11,8 +11,7 @@ from comity.families.glm.quadratic_front import QuadraticFront
 from comity.questions.search import ClipRule
 from comity.search.choices import Candidates
 from comity.search.collaborators import Search
-from comity.search.descent import Points, Regularised, descend
-from comity.search.weights import regularise
+from comity.search.descent import Points, Regularised, descend, regularise
 from support.planted_fronts import Planted, two_groups
 
 
