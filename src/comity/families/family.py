@@ -1,7 +1,7 @@
-"""What a family of models is: all that the rest of comity knows of a kind of model.
+"""A family of models: everything that the rest of comity knows about a kind of model.
 
-A family says how models come from rows (`Family.fit`), and how they are kept, applied and described. Its `Fit` is what
-deciding and solving need: searchers for collaborators, models for what was decided, and how well these models do.
+A family says how models come from rows (`Family.fit`), and how they are saved, applied and described. Its `Fit` has what
+deciding and solving need: searchers for collaborators, models for a decision, and how well these models do.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Evaluated:
 
 
 class Fit(ABC):
-    """A family at work on one federation."""
+    """The models of a family for one federation."""
 
     split: Split
     """How rows are split."""
@@ -70,7 +70,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """What a fit is asked for.
+    """The inputs of a fit.
 
     Attributes:
         federation: The clients.

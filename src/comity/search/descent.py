@@ -57,10 +57,10 @@ class Points:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regularised:
-    """An objective that pulls the weights w towards a centre: loss + pull · |w - centre|². The paper has no such term.
+    """An objective that pulls the weights w towards a centre (P, N): loss + pull · |w - centre|², with `pull` (P,).
 
-    A search over many weights fits the noise of few rows; a pull towards equal weights reduces this. `centre` (P, N),
-    `pull` (P,).
+    A search over many weights fits the noise of few rows; a pull towards equal weights reduces this. The paper has no
+    such term.
     """
 
     objective: Objective

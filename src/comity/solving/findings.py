@@ -1,4 +1,4 @@
-"""The way through a federation, the same for every family of models: fit, decide, prove, evaluate."""
+"""The steps of a study, the same for every family of models: fit, decide, prove, evaluate."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _MIN_CLIENTS_FOR_THREADS = 50  # with fewer, arrays are so small that threads wo
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found out.
+    """What a study found.
 
     Attributes:
-        problem: What was to be learned.
-        fit: The models at work.
+        problem: What is to be learned.
+        fit: The models of the family for this federation.
         decision: Who collaborates with whom, on all rows.
         game: The utilities that were measured.
-        certificate: What they prove of the decision.
+        certificate: The proof that the decision is stable, or what refutes it.
         evaluated: The models, and how well they do.
         resampled: The decisions on resampled rows.
-        privacy: What clients with clipped or noisy answers state of their rules, and of what they have spent.
+        privacy: The rules and the spent budgets that clients with clipped or noisy answers report.
     """
 
     problem: Problem

@@ -1,4 +1,4 @@
-"""Linear models at work on a federation: searchers on exact fronts, models for decisions, and their evaluation."""
+"""Linear models of a federation: searchers on exact fronts, models for decisions, and their evaluation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LinearFit(Fit):
                     f"(it takes {needed}); leave it out, or take fewer folds and judges"
                 )
 
-    @property
+    @cached_property
     def split(self) -> Split:  # type: ignore[override]
         """How rows are split."""
         return self.request.study.split(len(self.request.federation.clients))
@@ -90,7 +90,7 @@ class LinearFit(Fit):
             {kind: models[kind][0] for kind in ModelKind},
             {kind: penalties[kind][0] for kind in ModelKind},
             answers,
-            tuple(_few_rows_evaluate(federation.clients, self.problem.rows, *in_coalition)),
+            tuple(_warn_of_few_rows(federation.clients, self.problem.rows, *in_coalition)),
         )
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
@@ -131,16 +131,16 @@ def _share_models(
 def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
     """Return for each kind of model which clients share one (N,)."""
     together = [len(decision.equilibrium.coalition_of(client)) > 1 for client in decision.clients]
-    wanting: Booleans = decision.wishes.sum(axis=1) > 1
+    wishing: Booleans = decision.wishes.sum(axis=1) > 1
     return {
-        ModelKind.ALONE: np.zeros_like(wanting),
+        ModelKind.ALONE: np.zeros_like(wishing),
         ModelKind.COALITION: np.array(together),
-        ModelKind.BEST: wanting,
-        ModelKind.TOGETHER: np.ones_like(wanting),
+        ModelKind.BEST: wishing,
+        ModelKind.TOGETHER: np.ones_like(wishing),
     }
 
 
-def _few_rows_evaluate(
+def _warn_of_few_rows(
     clients: Sequence[str], rows: Mapping[str, int], joined: Booleans, evaluated: Booleans
 ) -> Iterator[str]:
     """Yield a warning for each client that joined (N,) in so few outer folds (V - 1, N) that few rows evaluate it."""
