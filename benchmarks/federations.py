@@ -43,7 +43,7 @@ class Asked:
         """The front of all rows, as `learn` has it: exact, or expanded where each client's search leads."""
         if self.synthetic.task == "classes":
             return Classes(self.convex, OWN_PENALTIES, silent).fronts()[0]
-        return Regression(self.convex, OWN_PENALTIES, silent).fronts()[0]
+        return Regression(self.convex, silent).fronts()[0]
 
 
 def true_losses(synthetic: Synthetic, schema: Schema, models: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """A family of models: everything that the rest of comity knows about a kind of model.
 
-A family says how models come from rows (`Family.fit`), and how they are saved, applied and described. Its `Fit` has what
-deciding and solving need: searchers for collaborators, models for a decision, and how well these models do.
+A family says how models come from rows (`Family.fit`), and how they are saved, applied and described. Its `Fit` has
+what deciding and solving need: searchers for collaborators, models for a decision, and how well these models do.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def project(points: Floats, face: Booleans | None = None) -> Floats:
 
 def weights_alone(target: Integers, clients: int) -> Floats:
     """Return weights (P, N) with all weight on the target (P,)."""
-    return (target[:, None] == np.arange(clients)).astype(np.float64)
+    return np.asarray(target[:, None] == np.arange(clients), np.float64)
 
 
 def equal_weights(face: Booleans) -> Floats:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import final
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -29,26 +29,13 @@ Models = dict[ModelKind, Floats]
 """An array for each kind of model."""
 
 
+@final
 @dataclass(frozen=True)
-class Estimation(ABC):
-    """How fronts and models come from a federation; `progress` is called with each stage."""
+class Regression:
+    """For a number: exact fronts, from one round of moments; `progress` is called with each stage."""
 
     front: ConvexFront
-    penalties: Floats
     progress: Progress
-
-    @abstractmethod
-    def fronts(self) -> tuple[QuadraticFront, ...]:
-        """Return the front of every view."""
-
-    @abstractmethod
-    def models(self, fronts: Sequence[QuadraticFront], decisions: Sequence[Decision]) -> tuple[Models, Models]:
-        """Return of each kind the models (V, N, d) and their penalties (V, N), for the decision in each of V views."""
-
-
-@dataclass(frozen=True)
-class Regression(Estimation):
-    """For a number: exact fronts, from one round of moments."""
 
     def fronts(self) -> tuple[QuadraticFront, ...]:
         """Return the front of every view."""
@@ -56,7 +43,7 @@ class Regression(Estimation):
         return self.front.expand(np.empty((0, self.front.size)))
 
     def models(self, fronts: Sequence[QuadraticFront], decisions: Sequence[Decision]) -> tuple[Models, Models]:
-        """Return of each kind the models (V, N, d) and their penalties (V, N)."""
+        """Return of each kind the models (V, N, d) and their penalties (V, N), for the decision in each of V views."""
         models, penalties = {}, {}
         for kind in ModelKind:
             points = [decision.points[kind] for decision in decisions]
@@ -65,9 +52,17 @@ class Regression(Estimation):
         return models, penalties
 
 
+@final
 @dataclass(frozen=True)
-class Classes(Estimation):
-    """For classes: the search uses quadratic expansions of the losses, and the final models are trained exactly."""
+class Classes:
+    """For classes: the search uses quadratic expansions of the losses, and the final models are trained exactly.
+
+    `penalties` are those among which the folds choose for a client's own model.
+    """
+
+    front: ConvexFront
+    penalties: Floats
+    progress: Progress
 
     @cached_property
     def _own(self) -> dict[str, FitAloneAnswer]:

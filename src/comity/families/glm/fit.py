@@ -16,7 +16,7 @@ from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
 from comity.families.glm.convex_front import ConvexFront
-from comity.families.glm.estimation import OWN_PENALTIES, Classes, Estimation, Regression
+from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
 from comity.families.problem import Problem
@@ -50,13 +50,15 @@ class LinearFit(Fit):
         return self.request.study.split(len(self.request.federation.clients))
 
     @cached_property
-    def _estimation(self) -> Estimation:
+    def _estimation(self) -> Regression | Classes:
         """How fronts and models come from the clients' sums."""
         study = self.request.study
         per_client = study.weights == "client"
         front = ConvexFront(self.request.federation, self.problem.schema, self.split, per_client)
+        if not self.problem.classes:
+            return Regression(front, self.request.progress)
         penalties = OWN_PENALTIES if study.penalty is None else np.array([study.penalty])
-        return (Classes if self.problem.classes else Regression)(front, penalties, self.request.progress)
+        return Classes(front, penalties, self.request.progress)
 
     @cached_property
     def _fronts(self) -> tuple[QuadraticFront, ...]:
