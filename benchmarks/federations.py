@@ -6,8 +6,9 @@ import numpy as np
 
 from comity.core.arrays import Floats
 from comity.core.likelihood import predict_linear
-from comity.families.glm.convex_front import ConvexFront, quadratic_fronts
-from comity.families.glm.estimation import OWN_PENALTIES, Classes
+from comity.families.family import silent
+from comity.families.glm.convex_front import ConvexFront
+from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.federation import InProcess
 from comity.questions import Describe
@@ -36,16 +37,13 @@ class Asked:
 
     @property
     def convex(self) -> ConvexFront:
-        size = len(self.schema.features) + 1
-        return ConvexFront(self.federation, self.schema, SPLIT, size, 1)
+        return ConvexFront(self.federation, self.schema, SPLIT)
 
     def front(self) -> QuadraticFront:
         """The front of all rows, as `learn` has it: exact, or expanded where each client's search leads."""
         if self.synthetic.task == "classes":
-            fit = Classes(self.federation, self.schema, SPLIT, False, OWN_PENALTIES, lambda stage, done, of: None)
-            return fit.fronts()[0]
-        nowhere = np.empty((0, len(self.schema.features) + 1))
-        return quadratic_fronts(self.federation, self.schema, SPLIT, nowhere, outputs=1, per_client=False)[0]
+            return Classes(self.convex, OWN_PENALTIES, silent).fronts()[0]
+        return Regression(self.convex, silent).fronts()[0]
 
 
 def true_losses(synthetic: Synthetic, schema: Schema, models: Floats) -> Floats:

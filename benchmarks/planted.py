@@ -10,7 +10,6 @@ from benchmarks.measure import show
 from comity.core.arrays import Floats
 from comity.core.tasks import Task
 from comity.deciding.decision import decide
-from comity.deciding.exhaustive import Exhaustive
 from comity.families.glm.convex_front import ModelRequest
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
@@ -45,8 +44,8 @@ class Scored:
 def score(seed: int, kind: Kind, task: Task, search: Search) -> Scored:
     asked = Asked.of(planted(seed, kind, task, CLIENTS[seed % len(CLIENTS)]))
     clients, front = asked.federation.clients, asked.front()
-    decision = decide(FrontSearcher(front, search), clients)
-    tried = decide(Exhaustive(FrontSearcher(front, search)), clients)
+    searcher = FrontSearcher(front, search)
+    decision, tried = decide(searcher, clients), decide(searcher, clients, exhaustive=True)
     everybody = np.full((front.clients, front.clients), 1 / front.clients)
     pooled = search.with_best_penalty(front.trials(np.arange(front.clients)), everybody)
     alone, *others = (

@@ -142,7 +142,7 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
     # The coordinator is killed after a round, and continues with the next one.
     before = {name: len(read_log(trial.site(name) / "audit.jsonl")) for name in CLIENTS}
     trial.start_run(COMITY_OUT=str(tmp_path / "resumed"))
-    trial.wait_for("judging honestly")
+    trial.wait_for("deciding without held-out rows")
     trial.kill("run")
     trial.kill("superlink")
     trial.start_superlink()

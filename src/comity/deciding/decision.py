@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from comity.core.arrays import Booleans, Floats
 from comity.core.names import Coalition
 from comity.core.progress import Advance
-from comity.deciding.searcher import Searcher, gather
+from comity.deciding.exhaustive import check_exhaustive, try_every_set
+from comity.deciding.searcher import Searcher
 from comity.game.equilibrium import find_equilibrium
 from comity.game.graph import BenefitGraph
 from comity.game.peels import Equilibrium
@@ -25,15 +25,17 @@ class Measurement:
 
     client: int
     members: frozenset[int]
-    loss: float
-    weights: Floats
-    log_penalty: float
+    point: Points
 
-    @classmethod
-    def at(cls, client: int, members: Iterable[int], points: Points, place: int) -> Self:
-        """Return the measurement at one of several points."""
-        loss, log_penalty = float(points.losses[place]), float(points.log_penalty[place])
-        return cls(client, frozenset(members), loss, points.weights[place], log_penalty)
+    @property
+    def pair(self) -> tuple[int, frozenset[int]]:
+        """The client and the set."""
+        return self.client, self.members
+
+    @property
+    def loss(self) -> float:
+        """The loss."""
+        return float(self.point.losses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +76,25 @@ class Decision:
         )
 
 
-def decide(searcher: Searcher, clients: Sequence[str], *, progress: Advance | None = None) -> Decision:
+def decide(
+    searcher: Searcher, clients: Sequence[str], *, exhaustive: bool = False, progress: Advance | None = None
+) -> Decision:
     """Find every client's collaborators and the coalitions that follow.
 
     1. Every client searches for its collaborators among all clients.
     2. Stable coalitions leave (`find_equilibrium`).
     3. The clients that lost a collaborator search again on the face of the simplex of those that remain; repeat.
+
+    If `exhaustive`, the clients try every set instead of searching.
     """
-    count = searcher.clients
+    count, search = searcher.clients, searcher.search
+    if exhaustive:
+        check_exhaustive(search, count)
     position = {client: index for index, client in enumerate(clients)}
     strength = 0.0
     first: Choices | None = None
-    latest: dict[int, tuple[Choices, int]] = {}
+    sets, tolerance = np.zeros((count, count), np.bool_), np.zeros(count)
+    in_coalition = Points(np.zeros((count, count)), np.zeros(count), np.zeros(count))
     measured: list[Measurement] = []
 
     def answer(asked: tuple[str, ...], remaining: Coalition) -> dict[str, list[str]]:
@@ -93,36 +102,27 @@ def decide(searcher: Searcher, clients: Sequence[str], *, progress: Advance | No
         target = np.array([position[client] for client in asked])
         present = np.zeros(count, np.bool_)
         present[[position[client] for client in remaining]] = True
-        face = np.tile(present, (target.size, 1))
-        if first is None and searcher.search.clip_rule is None:
+        face, everybody = np.tile(present, (target.size, 1)), frozenset(np.flatnonzero(present).tolist())
+        if first is None and search.clip_rule is None:
             strength = searcher.strength(target, face)
-        choices = searcher.choose(target, face, strength, progress)
+        if exhaustive:
+            choices = search.choose(try_every_set(searcher, target, face, strength))
+        else:
+            choices = searcher.choose(target, face, strength, progress)
         first = first or choices
-        wanted = {}
+        sets[target], tolerance[target] = choices.sets, choices.tolerance
+        in_coalition.put(target, choices.chosen)
+        collaborators = {}
         for row, i in enumerate(target.tolist()):
-            latest[i] = choices, row
             chosen = frozenset(np.flatnonzero(choices.sets[row]).tolist())
-            measured.append(Measurement.at(i, {i}, choices.alone, row))
-            measured.append(Measurement.at(i, chosen, choices.chosen, row))
-            measured.append(Measurement.at(i, np.flatnonzero(present).tolist(), choices.best, row))
-            wanted[clients[i]] = [clients[j] for j in sorted(chosen)]
-        return wanted
+            measured.append(Measurement(i, frozenset({i}), choices.alone.some(row)))
+            measured.append(Measurement(i, chosen, choices.chosen.some(row)))
+            measured.append(Measurement(i, everybody, choices.best.some(row)))
+            collaborators[clients[i]] = [clients[j] for j in sorted(chosen)]
+        return collaborators
 
     equilibrium = find_equilibrium(clients, collaborators_of_many=answer)
     assert first is not None
-    final = [latest[i] for i in range(count)]
-    return Decision(
-        equilibrium,
-        points={
-            "alone": first.alone,
-            "coalition": gather([(choices.chosen, row) for choices, row in final]),
-            "best": first.chosen,
-            "together": searcher.together(),
-        },
-        sets=np.stack([choices.sets[row] for choices, row in final]),
-        wishes=first.sets,
-        tolerance=np.array([choices.tolerance[row] for choices, row in final]),
-        strength=strength,
-        measured=tuple(measured),
-        searched=first.best,
-    )
+    together = searcher.together()
+    points = {"alone": first.alone, "coalition": in_coalition, "best": first.chosen, "together": together}
+    return Decision(equilibrium, points, sets, first.sets, tolerance, strength, tuple(measured), first.best)

@@ -35,32 +35,30 @@ def prove(searcher: Searcher, decision: Decision) -> tuple[Game, Certificate]:
     """
     measured = list(decision.measured)
     position = {client: index for index, client in enumerate(decision.clients)}
-    missing, needed = _expected(decision), searcher.search.standard_errors_to_join
+    asked, needed = _expected(decision), searcher.search.standard_errors_to_join
     while True:
-        measured += _measure(searcher, sorted(missing, key=_order), measured, decision.strength)
+        missing = sorted(asked - {m.pair for m in measured}, key=_order)
+        measured += _measure(searcher, missing, measured, decision.strength)
         game = as_game(decision.clients, measured)
         errors = np.maximum(decision.tolerance, needed * _errors(searcher, decision, measured))
         forgiven = dict(zip(decision.clients, errors.tolist(), strict=True))
-        known = {(m.client, m.members) for m in measured}
-        asked: set[ClientSet] = set()
+        asked = set()
 
         def utility(client: str, coalition: Coalition, game: Game = game, asked: set[ClientSet] = asked) -> float:
             asked.add((position[client], frozenset(position[other] for other in coalition)))
             return game.maximal_utility(client, coalition)
 
         certificate = certify(decision.equilibrium, utility, forgiven=forgiven)
-        missing = asked - known
-        if not missing:
+        if asked <= {m.pair for m in measured}:
             return game, certificate
 
 
 def as_game(clients: Sequence[str], measured: Iterable[Measurement]) -> Game:
     """Return the measurements as a game, whose utilities are minus the smallest losses."""
-    best: dict[ClientSet, float] = {}
-    for measurement in measured:
-        key = measurement.client, measurement.members
-        best[key] = min(measurement.loss, best.get(key, np.inf))
-    ordered = sorted(best.items(), key=lambda item: _order(item[0]))
+    least: dict[ClientSet, float] = {}
+    for m in measured:
+        least[m.pair] = min(m.loss, least.get(m.pair, np.inf))
+    ordered = sorted(least.items(), key=lambda item: _order(item[0]))
     return Game((clients[i], [clients[j] for j in sorted(members)], -loss) for (i, members), loss in ordered)
 
 
@@ -70,62 +68,56 @@ def _expected(decision: Decision) -> set[ClientSet]:
     For each client they are its coalition, its coalition without each of its collaborators, and all clients that leave
     together with it or later.
     """
-    numbers = np.asarray(decision.equilibrium.numbers)
     expected: set[ClientSet] = set()
-    for i, number in enumerate(numbers.tolist()):
-        home = frozenset(np.flatnonzero(numbers == number).tolist())
-        expected |= {(i, home), (i, frozenset(np.flatnonzero(numbers >= number).tolist()))}
+    for i, (home, remaining) in enumerate(_surroundings(decision)):
+        expected |= {(i, home), (i, remaining)}
         expected |= {(i, home - {j}) for j in np.flatnonzero(decision.sets[i]).tolist() if j != i}
     return expected
+
+
+def _surroundings(decision: Decision) -> list[tuple[frozenset[int], frozenset[int]]]:
+    """Return each client's coalition, and all clients that leave together with it or later."""
+    numbers = np.asarray(decision.equilibrium.numbers)
+    return [
+        (frozenset(np.flatnonzero(numbers == number).tolist()), frozenset(np.flatnonzero(numbers >= number).tolist()))
+        for number in numbers
+    ]
 
 
 def _measure(
     searcher: Searcher, pairs: Sequence[ClientSet], measured: Sequence[Measurement], strength: float
 ) -> list[Measurement]:
-    """Measure the losses of clients with sets that are not measured yet, by the same search as in the decision."""
-    known = {(m.client, m.members) for m in measured}
-    unknown = [pair for pair in pairs if pair not in known]
-    if not unknown:
+    """Measure the losses of clients with sets, by the same search as in the decision."""
+    if not pairs:
         return []
-    target = np.array([i for i, _ in unknown])
-    faces = np.zeros((len(unknown), searcher.clients), np.bool_)
-    for row, (_, members) in enumerate(unknown):
+    target = np.array([i for i, _ in pairs])
+    faces = np.zeros((len(pairs), searcher.clients), np.bool_)
+    for row, (_, members) in enumerate(pairs):
         faces[row, list(members)] = True
-    if len(unknown) <= _MAX_SETS_FROM_ALL_STARTS:
+    if len(pairs) <= _MAX_SETS_FROM_ALL_STARTS:
         found = searcher.best(target, faces, strength)
     else:
         best: dict[int, Measurement] = {}
         for m in measured:
             if m.client not in best or m.loss < best[m.client].loss:
                 best[m.client] = m
-        found = searcher.confined(target, faces, _points([best[i] for i, _ in unknown]), strength)
-    return [Measurement.at(i, members, found, row) for row, (i, members) in enumerate(unknown)]
+        found = searcher.confined(target, faces, Points.stacked([best[i].point for i, _ in pairs]), strength)
+    return [Measurement(i, members, found.some(row)) for row, (i, members) in enumerate(pairs)]
 
 
 def _errors(searcher: Searcher, decision: Decision, measured: Sequence[Measurement]) -> Floats:
     """Return the standard error (N,) of each client's gain from all clients that leave together with it or later."""
-    numbers = np.asarray(decision.equilibrium.numbers)
     of_client: dict[int, list[Measurement]] = {}
-    for measurement in measured:
-        of_client.setdefault(measurement.client, []).append(measurement)
+    for m in measured:
+        of_client.setdefault(m.client, []).append(m)
 
-    def best_of(i: int, among: frozenset[int]) -> Measurement:
-        return min((m for m in of_client[i] if m.members <= among), key=lambda m: m.loss)
+    def best_of(i: int, among: frozenset[int]) -> Points:
+        return min((m for m in of_client[i] if m.members <= among), key=lambda m: m.loss).point
 
-    pairs = [
-        [best_of(i, frozenset(np.flatnonzero(present).tolist())) for present in (numbers == number, numbers >= number)]
-        for i, number in enumerate(numbers.tolist())
-    ]
-    home, outside = (_points(side) for side in zip(*pairs, strict=True))
-    return searcher.errors(np.arange(len(pairs)), home, outside)
-
-
-def _points(measured: Sequence[Measurement]) -> Points:
-    return Points(
-        np.stack([m.weights for m in measured]),
-        np.array([m.log_penalty for m in measured]),
-        np.array([m.loss for m in measured]),
-    )
+    surroundings = list(enumerate(_surroundings(decision)))
+    home = Points.stacked([best_of(i, members) for i, (members, _) in surroundings])
+    outside = Points.stacked([best_of(i, members) for i, (_, members) in surroundings])
+    return searcher.errors(np.arange(len(surroundings)), home, outside)
 
 
 def _order(pair: ClientSet) -> tuple[int, int, list[int]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
-
-import numpy as np
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
@@ -42,12 +39,3 @@ class Searcher(Protocol):
 
     def errors(self, target: Integers, one: Points, other: Points) -> Floats:
         """Return the standard error (P,) of the difference between two points' losses, paired by rows."""
-
-
-def gather(places: Sequence[tuple[Points, int]]) -> Points:
-    """Return one point from each of several collections, given with its row."""
-    return Points(
-        np.stack([points.weights[row] for points, row in places]),
-        np.array([points.log_penalty[row] for points, row in places]),
-        np.array([points.losses[row] for points, row in places]),
-    )

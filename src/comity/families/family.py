@@ -1,14 +1,14 @@
-"""What a family of models is: all that the rest of comity knows of a kind of model.
+"""A family of models: everything that the rest of comity knows about a kind of model.
 
-A family says how models come from rows (`Family.fit`), and how they are kept, applied and described. Its `Fit` is what
-deciding and solving need: searchers for collaborators, models for what was decided, and how well these models do.
+A family says how models come from rows (`Family.fit`), and how they are saved, applied and described. Its `Fit` has
+what deciding and solving need: searchers for collaborators, models for a decision, and how well these models do.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comity.core.arrays import Floats
@@ -44,7 +44,7 @@ class Evaluated:
 
 
 class Fit(ABC):
-    """A family at work on one federation."""
+    """The models of a family for one federation."""
 
     split: Split
     """How rows are split."""
@@ -64,9 +64,13 @@ class Fit(ABC):
         """Return how well models do on the rows that clients keep for testing."""
 
 
+def silent(stage: str, done: int, total: int) -> None:
+    """Report no progress."""
+
+
 @dataclass(frozen=True)
 class Request:
-    """What a fit is asked for.
+    """The inputs of a fit.
 
     Attributes:
         federation: The clients.
@@ -78,7 +82,7 @@ class Request:
 
     federation: Federation
     study: Study
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = silent
     checkpoint: Checkpoint | None = None
     gradients: int | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,27 +15,17 @@ from comity.search.descent import Points
 class Candidates:
     """For each of P targets, M sets of collaborators to choose among, one of which is the target alone.
 
-    `sets` (M, P, N), their `points` (M, P of each) and their `outcomes` (M, P, …), from which standard errors are
-    computed. On a path, sets shrink from the set that the search found to the target alone; a target that is alone
-    stays so for the remaining stages.
+    `sets` (M, P, N) and their `points` (M, P of each). `errors` takes two sets of every target, as numbers (P,), and
+    returns the standard errors (P,) of the differences between their losses.
     """
 
     sets: Booleans
     points: Points
-    outcomes: Floats
+    errors: Callable[[Integers, Integers], Floats]
 
-    @property
-    def losses(self) -> Floats:
-        """The losses of every stage (M, P)."""
-        return self.points.losses
-
-    def some(self, stages: Integers, targets: Integers) -> Candidates:
-        """Return the sets of some stages (M', P') of some targets (P',)."""
-        return Candidates(self.sets[stages, targets], self.points.at(stages, targets), self.outcomes[stages, targets])
-
-    def at(self, stages: Integers) -> Points:
-        """Return each target's point at its own stage (P,)."""
-        return self.points.at(stages, np.arange(stages.size))
+    def at(self, numbers: Integers) -> Points:
+        """Return the point of one set of each target, by its number (P,)."""
+        return self.points.some((numbers, np.arange(numbers.size)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,18 +20,9 @@ from comity.core.arrays import Booleans, Floats, Integers
 from comity.questions.search import SearchSettings
 from comity.search.choices import Candidates, Choices
 from comity.search.clip_rule import choose_by_clip_rule
-from comity.search.descent import Points, Regularised, descend
-from comity.search.trials import Bounds, Comparison, Trials
-from comity.search.weights import (
-    clip_logs,
-    equal_weights,
-    regularise,
-    restrict,
-    take_exact,
-    weights_alone,
-    with_best_of,
-    with_plain_losses,
-)
+from comity.search.descent import Points, clip_logs, descend, points_at, regularise, take_exact, with_best_of
+from comity.search.simplex import equal_weights, restrict, weights_alone
+from comity.search.trials import Bounds, Objective, Trials
 
 _NEARBY_LOGS = np.log([0.1, 1.0, 10.0])  # penalties tried around the last one when a set has shrunk
 _SMALL_PENALTY = 1e-2
@@ -64,11 +55,7 @@ class Search(SearchSettings):
         if self.clip_rule is not None:
             logs, bounds = self._penalty_logs(trials), self.bounds(trials)
             return choose_by_clip_rule(self.clip_rule, trials, face, logs, bounds, self.steps)
-        paths = self.shrink(trials, self.best(trials, face, strength), strength)
-        stages, tolerance = self.choose(trials, paths)
-        best = paths.at(paths.losses.argmin(axis=0))
-        sets = paths.sets[stages, np.arange(len(trials))]
-        return Choices(sets, paths.at(stages), best, paths.points.some(-1), tolerance)
+        return self.choose(self.shrink(trials, self.best(trials, face, strength), strength))
 
     def strength(self, trials: Trials, face: Booleans) -> float:
         """Return how strongly weights are pulled towards equal ones, the same for all trials.
@@ -80,9 +67,8 @@ class Search(SearchSettings):
         """
         if len(self.strengths) == 1:
             return self.strengths[0]
-        shape = (len(self.strengths), len(trials))
-        losses, outcomes = np.zeros(shape), []
-        pooled, alone = equal_weights(face), weights_alone(trials, face)
+        losses, outcomes = np.zeros((len(self.strengths), len(trials))), []
+        pooled, alone = equal_weights(face), weights_alone(trials.target, face.shape[1])
         halves = trials.halves()
         for training, validation in halves:
             start = self.with_best_penalty(training, (pooled + alone) / 2)
@@ -100,40 +86,42 @@ class Search(SearchSettings):
         best = int(relative.argmin())
         allowed = np.zeros(len(self.strengths))
         for index in range(len(self.strengths)):
-            variance = np.zeros(len(trials))
-            for (_, validation), outcome in zip(halves, outcomes, strict=True):
-                variance += (validation.standard_error(outcome[best], outcome[index]) / len(halves)) ** 2
+            variance = sum(
+                (validation.standard_error(outcome[best], outcome[index]) / len(halves)) ** 2
+                for (_, validation), outcome in zip(halves, outcomes, strict=True)
+            )
             allowed[index] = _SIGNIFICANT * np.sqrt((variance / scale**2).mean() / len(trials))
-        near = np.flatnonzero(relative - relative[best] <= allowed)
-        return self.strengths[int(near.max())]
+        return self.strengths[int(np.flatnonzero(relative - relative[best] <= allowed).max())]
 
     def best(self, trials: Trials, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point of every trial on its face (P, N) of the simplex, from several starts."""
-        alone, pooled = weights_alone(trials, face), equal_weights(face)
+        alone, pooled, bounds = weights_alone(trials.target, face.shape[1]), equal_weights(face), self.bounds(trials)
         between = (alone + pooled) / 2
         starts = [self.with_best_penalty(trials, weights) for weights in (alone, pooled, between)]
         # The large penalty that suits bad weights would keep the search from better ones, so one start has a small one.
-        small = np.full(len(trials), np.clip(np.log(_SMALL_PENALTY), *self.bounds(trials)))
-        starts.append(Points(between, small, trials.losses(between, small)))
+        small = np.full(len(trials), np.clip(np.log(_SMALL_PENALTY), *bounds))
+        starts.append(points_at(trials, between, small))
         objective = regularise(trials, face, strength, starts[0].losses, starts[1].losses)
         # A short search from every start shows which one is best; only that one is continued.
-        bounds = self.bounds(trials)
         tried = [descend(objective, start, face, self.steps // _SHORT_SEARCH, bounds) for start in starts]
         found = descend(objective, reduce(Points.better_of, tried), face, self.steps, bounds)
-        return with_plain_losses(trials, found)
+        return points_at(trials, found.weights, found.log_penalty)
 
     def confined(self, trials: Trials, found: Points, face: Booleans, strength: float = 0.0) -> Points:
         """Return the best point found on a face, starting from one on a larger face; this is quicker than `best`."""
-        weights = restrict(found.weights, face, trials.target)
-        bounds = self.bounds(trials)
-        start = with_best_of(trials, weights, clip_logs(found.log_penalty[:, None] + _NEARBY_LOGS, bounds))
-        objective: Trials | Regularised = trials
+        start = self._moved_to(face, trials, found)
+        objective: Objective = trials
         if strength:
-            ends = (weights_alone(trials, face), equal_weights(face))
-            objective = regularise(
-                trials, face, strength, *(self.with_best_penalty(trials, end).losses for end in ends)
-            )
-        return with_plain_losses(trials, descend(objective, start, face, self.steps // 4, bounds))
+            ends = (weights_alone(trials.target, face.shape[1]), equal_weights(face))
+            losses = [self.with_best_penalty(trials, end).losses for end in ends]
+            objective = regularise(trials, face, strength, *losses)
+        confined = descend(objective, start, face, self.steps // 4, self.bounds(trials))
+        return points_at(trials, confined.weights, confined.log_penalty)
+
+    def _moved_to(self, face: Booleans, trials: Trials, points: Points) -> Points:
+        """Return points with their weights restricted to a smaller face, and the best of penalties near theirs."""
+        logs = clip_logs(points.log_penalty[:, None] + _NEARBY_LOGS, self.bounds(trials))
+        return with_best_of(trials, restrict(points.weights, face, trials.target), logs)
 
     def with_best_penalty(self, trials: Trials, weights: Floats) -> Points:
         """Return weights (P, N), each with the penalty of the grid that gives the smallest loss."""
@@ -150,39 +138,44 @@ class Search(SearchSettings):
         1. The first set has the clients with positive weights.
         2. Drop the collaborator whose absence costs least (of many, several at once), and search for weights on the
            smaller face from there. Collaborators whose weights become zero are dropped as well.
-        3. Repeat step 2 until every target is alone.
+        3. Repeat step 2 until every target is alone; one that is alone earlier stays so for the remaining stages.
         """
         rows = np.arange(len(trials))
         members = found.weights > 0
         members[rows, trials.target] = True
         present = found.some(rows)
-        take_exact(trials, present, members)
-        only_target = weights_alone(trials, members)
-        alone = self.with_best_penalty(trials, only_target).losses if strength else found.losses
-        sets, points = [members.copy()], [present.some(rows)]
-        outcomes = [trials.outcomes(present.weights, present.log_penalty)]
-        while (going := np.flatnonzero(members.sum(axis=1) > 1)).size:
-            members[going] &= ~self._least_missed(trials, present, members, going)
-            part, face = trials.some(going), members[going]
-            weights = restrict(present.weights[going], face, part.target)
-            last = face.sum(axis=1) == 1
-            bounds = self.bounds(part)
-            start = with_best_of(part, weights, clip_logs(present.log_penalty[going, None] + _NEARBY_LOGS, bounds))
-            if last.any():  # gains are measured from the target alone, so that all penalties are tried for it
-                start.put(np.flatnonzero(last), self.with_best_penalty(part.some(np.flatnonzero(last)), weights[last]))
-            objective: Trials | Regularised = part
-            if strength:
-                pooled_losses = part.losses(equal_weights(face), start.log_penalty)
-                objective = regularise(part, face, strength, alone[going], pooled_losses)
-            descended = descend(objective, start, face, self.steps // _SHORT_SEARCH, bounds)
-            present.put(going, with_plain_losses(part, descended))
-            members[going] &= present.weights[going] > 0
-            members[rows, trials.target] = True
+        alone = found.losses
+        if strength:
+            alone = self.with_best_penalty(trials, weights_alone(trials.target, members.shape[1])).losses
+        sets, points, outcomes = [], [], []
+        while True:
             take_exact(trials, present, members)
             sets.append(members.copy())
             points.append(present.some(rows))
             outcomes.append(trials.outcomes(present.weights, present.log_penalty))
-        return Candidates(np.stack(sets), Points.stacked(points), np.stack(outcomes))
+            going = np.flatnonzero(members.sum(axis=1) > 1)
+            if not going.size:
+                break
+            members[going] &= ~self._least_missed(trials, present, members, going)
+            part, face = trials.some(going), members[going]
+            start = self._moved_to(face, part, present.some(going))
+            last = np.flatnonzero(face.sum(axis=1) == 1)
+            if last.size:  # gains are measured from the target alone, so that all penalties are tried for it
+                start.put(last, self.with_best_penalty(part.some(last), start.weights[last]))
+            objective: Objective = part
+            if strength:
+                pooled_losses = part.losses(equal_weights(face), start.log_penalty)
+                objective = regularise(part, face, strength, alone[going], pooled_losses)
+            descended = descend(objective, start, face, self.steps // _SHORT_SEARCH, self.bounds(part))
+            present.put(going, points_at(part, descended.weights, descended.log_penalty))
+            members[going] &= present.weights[going] > 0
+            members[rows, trials.target] = True
+
+        def errors(one: Integers, other: Integers) -> Floats:
+            return trials.standard_error(stacked[one, rows], stacked[other, rows])
+
+        stacked = np.stack(outcomes)
+        return Candidates(np.stack(sets), Points.stacked(points), errors)
 
     def _least_missed(self, trials: Trials, present: Points, members: Booleans, going: Integers) -> Booleans:
         """Return the collaborators to drop (P, N) in each of some trials: the one whose absence costs least.
@@ -206,29 +199,28 @@ class Search(SearchSettings):
         dropped: Booleans = rank < drop[:, None]
         return dropped
 
-    def choose(self, trials: Comparison, candidates: Candidates) -> tuple[Integers, Floats]:
-        """Return each target's choice, as a stage (P,), and by how much its loss may exceed the best (P,).
+    def choose(self, candidates: Candidates) -> Choices:
+        """Return what each target chooses, with the tolerance by which its loss may exceed the best.
 
         1. Of the sets whose loss is within `standard_errors` of the best, take the smallest; of equally small ones,
            the one with the least loss.
         2. If its gain over the target alone is not more than `standard_errors_to_join`, take the target alone.
         """
-        losses, outcomes = candidates.losses, candidates.outcomes
-        sizes = candidates.sets.sum(axis=2)
-        rows = np.arange(len(trials))
+        losses, sizes = candidates.points.losses, candidates.sets.sum(axis=2)
+        rows = np.arange(losses.shape[1])
         alone, best = sizes.argmin(axis=0), losses.argmin(axis=0)
-        reference, least = outcomes[best, rows], losses[best, rows]
-        taken, forgiven = best.copy(), np.zeros(len(trials))
+        taken, forgiven = best.copy(), np.zeros(rows.size)
         for stage in range(len(losses)):
-            allowed = self.standard_errors * trials.standard_error(reference, outcomes[stage])
+            allowed = self.standard_errors * candidates.errors(best, np.full(rows.size, stage))
             size, before = sizes[stage], sizes[taken, rows]
             smaller = (size < before) | ((size == before) & (losses[stage] < losses[taken, rows]))
-            near = (losses[stage] - least <= allowed) & smaller
+            near = (losses[stage] - losses[best, rows] <= allowed) & smaller
             taken = np.where(near, stage, taken)
             forgiven = np.where(near, allowed, forgiven)
         gain = losses[alone, rows] - losses[taken, rows]
-        error = trials.standard_error(outcomes[taken, rows], outcomes[alone, rows])
-        needed = self.standard_errors_to_join * error
+        needed = self.standard_errors_to_join * candidates.errors(taken, alone)
         joins = gain > np.maximum(needed, _MIN_GAIN)
-        stages: Integers = np.where(joins, taken, alone)
-        return stages, np.where(joins, forgiven, forgiven + needed)
+        chosen = np.where(joins, taken, alone)
+        tolerance = np.where(joins, forgiven, forgiven + needed)
+        sets = candidates.sets[chosen, rows]
+        return Choices(sets, candidates.at(chosen), candidates.at(best), candidates.at(alone), tolerance)

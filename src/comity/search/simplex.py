@@ -1,8 +1,10 @@
-"""The simplex of weights: non-negative numbers that sum to one."""
+"""The simplex of weights, non-negative numbers that sum to one, and its faces."""
 
 import numpy as np
 
-from comity.core.arrays import Booleans, Floats
+from comity.core.arrays import Booleans, Floats, Integers
+
+_MIN_WEIGHT_LEFT = 1e-9
 
 
 def project(points: Floats, face: Booleans | None = None) -> Floats:
@@ -25,3 +27,21 @@ def project(points: Floats, face: Booleans | None = None) -> Floats:
     threshold = thresholds[np.arange(len(points)), kept - 1]
     projected: Floats = np.maximum(inside - threshold[:, None], 0.0)
     return projected
+
+
+def weights_alone(target: Integers, clients: int) -> Floats:
+    """Return weights (P, N) with all weight on the target (P,)."""
+    return np.asarray(target[:, None] == np.arange(clients), np.float64)
+
+
+def equal_weights(face: Booleans) -> Floats:
+    """Return equal weights (P, N) on a face."""
+    return np.asarray(face / face.sum(axis=1, keepdims=True))
+
+
+def restrict(weights: Floats, face: Booleans, target: Integers) -> Floats:
+    """Return weights (P, N) restricted to a face and scaled to sum to one; if none are left, the target gets one."""
+    left = np.where(face, weights, 0.0)
+    empty = np.flatnonzero(left.sum(axis=1) < _MIN_WEIGHT_LEFT)
+    left[empty, target[empty]] = 1.0
+    return np.asarray(left / left.sum(axis=1, keepdims=True))

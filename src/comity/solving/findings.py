@@ -1,11 +1,12 @@
-"""The way through a federation, the same for every family of models: fit, decide, prove, evaluate."""
+"""The steps of a study, the same for every family of models: fit, decide, prove, evaluate."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -13,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from comity.core.progress import Progress
 from comity.deciding.decision import Decision, decide
-from comity.deciding.exhaustive import Exhaustive
 from comity.deciding.proof import prove
 from comity.deciding.searcher import Searcher
 from comity.families.family import Evaluated, Fit, Request
@@ -29,17 +29,17 @@ _MIN_CLIENTS_FOR_THREADS = 50  # with fewer, arrays are so small that threads wo
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found out.
+    """What a study found.
 
     Attributes:
-        problem: What was to be learned.
-        fit: The models at work.
+        problem: What is to be learned.
+        fit: The models of the family for this federation.
         decision: Who collaborates with whom, on all rows.
         game: The utilities that were measured.
-        certificate: What they prove of the decision.
+        certificate: The proof that the decision is stable, or what refutes it.
         evaluated: The models, and how well they do.
         resampled: The decisions on resampled rows.
-        privacy: What clients with clipped or noisy answers state of their rules, and of what they have spent.
+        privacy: The rules and the spent budgets that clients with clipped or noisy answers report.
     """
 
     problem: Problem
@@ -69,11 +69,10 @@ def find(request: Request, problem: Problem, fit: Fit) -> Findings:
     """Decide with the models of a fit who should train with whom, prove it, and evaluate the models."""
     federation, progress, split = request.federation, request.progress, fit.split
     request.study.search_settings().check(len(federation.clients))  # not after hours of training
-    searchers = list(fit.searchers())
-    if request.study.search == "exhaustive":
-        searchers = [Exhaustive(searcher) for searcher in searchers]
+    searchers = fit.searchers()
+    decide_on = partial(decide, clients=federation.clients, exhaustive=request.study.search == "exhaustive")
     with threadpool_limits(1):
-        decisions = _decide_all(searchers, federation.clients, split, progress)
+        decisions = _decide_all(decide_on, searchers, split, progress)
         progress("measuring for the proof", 0, 1)
         game, certificate = prove(searchers[0], decisions[0])
     return Findings(
@@ -97,7 +96,7 @@ def ask_privacy(federation: Federation, clients: Sequence[str]) -> dict[str, Any
 
 
 def _decide_all(
-    searchers: Sequence[Searcher], clients: tuple[str, ...], split: Split, progress: Progress
+    decide_on: Callable[..., Decision], searchers: Sequence[Searcher], split: Split, progress: Progress
 ) -> list[Decision]:
     """Decide in every view; with many clients, in as many views at the same time as there are processors.
 
@@ -107,13 +106,13 @@ def _decide_all(
     def stage(view: int) -> str:
         if view == 0:
             return "finding collaborators"
-        return "judging honestly" if view <= split.judges else "resampling"
+        return "deciding without held-out rows" if view <= split.judges else "resampling"
 
     decisions = []
-    if len(clients) < _MIN_CLIENTS_FOR_THREADS or len(searchers) == 1:
+    if searchers[0].clients < _MIN_CLIENTS_FOR_THREADS or len(searchers) == 1:
         for view, searcher in enumerate(searchers):
             progress(stage(view), view, len(searchers))
-            decisions.append(decide(searcher, clients))
+            decisions.append(decide_on(searcher))
         return decisions
     stop = Event()
 
@@ -123,7 +122,7 @@ def _decide_all(
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(searchers))) as pool:
         try:
-            running = [pool.submit(decide, searcher, clients, progress=check_stop) for searcher in searchers]
+            running = [pool.submit(decide_on, searcher, progress=check_stop) for searcher in searchers]
             for view, future in enumerate(running):
                 progress(stage(view), view, len(searchers))
                 decisions.append(future.result())

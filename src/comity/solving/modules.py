@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from comity.federation import Federation, InProcess
 from comity.questions.schema import Schema, Target
 from comity.result.result import Result
 from comity.solving.findings import find
-from comity.solving.solve import as_result
+from comity.solving.solve import as_result, open_source
 from comity.study import Rule, SearchName, Study, Weights
 
 if TYPE_CHECKING:
@@ -88,27 +87,16 @@ def solve_modules(
         InputError: If the settings or the examples do not make sense.
         MissingDependencyError: If torch is not installed.
     """
+    settings = {name: value for name, value in locals().items() if name in Study.__dataclass_fields__}
     Study.check_names(unknown, ("loss", "personal", "batch", "double", "training", "checkpoint"))
     require("torch", "to train neural networks")
     from comity.families.network.checkpoint import Checkpoint
     from comity.families.network.fit import NetworkFit
 
-    study = Study(
-        "target",
-        model="module",
-        metric=metric,
-        without=without,
-        search=search,
-        folds=folds,
-        confidence=confidence,
-        weights=weights,
-        rule=rule,
-        seed=seed,
-        steps=steps if training is None else training.steps,
-        fine_tune=fine_tune,
-        local_steps=local_steps,
-    )
-    federation = federation_of(source, module, loss, study.without)
+    if training is not None:
+        settings["steps"] = training.steps
+    study = Study("target", model="module", **settings)
+    federation = federation_of(source, module, loss, study)
     keep = None if checkpoint is None else Checkpoint(Path(checkpoint), resume=True)
     if keep is not None and personal:
         raise InputError("a training with personal parameters, which never leave their client, cannot be kept here")
@@ -127,13 +115,11 @@ def solve_modules(
 
 
 def federation_of(
-    source: object, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor], without: tuple[str, ...] = ()
+    source: object, module: nn.Module, loss: str | Callable[[Tensor, Tensor], Tensor], study: Study
 ) -> Federation:
     """Return the federation of a mapping from each client to its examples, or the one given."""
     if isinstance(source, Federation):
-        if without:
-            raise InputError("clients of a federation cannot be left out here; give a federation without them")
-        return source
+        return open_source(source, study).federation
     if not isinstance(source, Mapping):
         raise InputError(
             f"with a torch module, clients come as a mapping from name to examples, or as a federation, not as "
@@ -141,10 +127,10 @@ def federation_of(
         )
     from comity.client.examples import DatasetClient
 
-    for name in without:
+    for name in study.without:
         if name not in source:
             raise unknown_client(name, [str(each) for each in source])
-    left = {str(name): examples for name, examples in source.items() if name not in without}
+    left = {str(name): examples for name, examples in source.items() if name not in study.without}
     return InProcess(tuple(DatasetClient(name, examples, module, loss) for name, examples in left.items()))
 
 
@@ -165,16 +151,12 @@ def module_setup(
     from comity.families.network.modules import Functional
     from comity.questions import Recipe
 
-    levels: Counter[int] = Counter()
     answers = ask_columns(federation, TARGET, classes=True)
-    for answer in answers.values():
-        (column,) = answer.columns
-        levels.update({int(level): count for level, count in (column.levels or {}).items()})
-    classes = tuple(str(each) for each in range(max(levels) + 1)) if levels else ()
-    target = (
-        Target(TARGET, "classes", classes=classes) if classes else Target(TARGET, "regression", mean=0.0, scale=1.0)
-    )
-    metric = study.metric or ("accuracy" if classes else DEFAULT["regression"])
+    levels = {int(level) for answer in answers.values() for column in answer.columns for level in column.levels or ()}
+    target = Target(TARGET, "regression", mean=0.0, scale=1.0)
+    if levels:
+        target = Target(TARGET, "classes", classes=tuple(str(each) for each in range(max(levels) + 1)))
+    metric = study.metric or ("accuracy" if levels else DEFAULT["regression"])
     if METRICS[metric].task != target.task:
         raise InputError(f"the metric {metric!r} is not for targets that are {target.task}")
     base, _ = Functional.of(module, personal).initial()

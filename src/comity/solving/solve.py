@@ -15,7 +15,7 @@ from comity.core.names import unknown_client
 from comity.core.progress import Progress, progress_bar
 from comity.core.tasks import MetricName, Task
 from comity.errors import ComityWarning, InputError
-from comity.families.family import Request
+from comity.families.family import Request, silent
 from comity.federation import Federation, InProcess
 from comity.result.result import Result
 from comity.solving.findings import Findings, learn
@@ -141,25 +141,11 @@ def open_source(source: Source | Federation, study: Study) -> Opened:
     return Opened(InProcess(clients), tuple(warnings_about(clients)), study.exclude)
 
 
-def run(opened: Opened, study: Study, progress: Progress | None = None, checkpoint: Checkpoint | None = None) -> Result:
-    """Run a study on clients.
-
-    Args:
-        opened: The clients.
-        study: The settings.
-        progress: Called with each stage.
-        checkpoint: Where to keep an unfinished training, from which it resumes.
-
-    Returns:
-        The result.
-    """
+def run(opened: Opened, study: Study, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> Result:
+    """Run a study on clients; with a checkpoint, an unfinished training is kept there, and resumed."""
     still_there = tuple(name for name in study.exclude if name not in opened.excluded)
-    request = Request(opened.federation, replace(study, exclude=still_there), progress or _silent, checkpoint)
+    request = Request(opened.federation, replace(study, exclude=still_there), progress, checkpoint)
     return as_result(replace(request, study=study), learn(request), opened.warnings)
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()) -> Result:

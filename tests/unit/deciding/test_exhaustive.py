@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comity.deciding.decision import Decision, decide
-from comity.deciding.exhaustive import Exhaustive
+from comity.deciding.exhaustive import try_every_set
 from comity.errors import InputError
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
@@ -26,11 +26,11 @@ def front_of(seed: int, kind: synthetic.Kind = "groups", clients: int = 4) -> Qu
 
 def tried_on(front: QuadraticFront, search: Search = PLAIN) -> Decision:
     names = [str(number) for number in range(front.clients)]
-    return decide(Exhaustive(FrontSearcher(front, search)), names)
+    return decide(FrontSearcher(front, search), names, exhaustive=True)
 
 
 def test_every_set_with_the_client_is_tried_once() -> None:
-    candidates = Exhaustive(FrontSearcher(front_of(0), PLAIN)).candidates(np.arange(4), np.ones((4, 4), np.bool_), 0.0)
+    candidates = try_every_set(FrontSearcher(front_of(0), PLAIN), np.arange(4), np.ones((4, 4), np.bool_), 0.0)
     for target in range(4):
         others = [j for j in range(4) if j != target]
         expected = {frozenset({target, *more}) for size in range(4) for more in combinations(others, size)}
@@ -47,9 +47,9 @@ def test_the_search_does_as_well_as_every_subset(kind: synthetic.Kind) -> None:
     for seed in range(2):
         front = front_of(seed, kind)
         searcher = FrontSearcher(front, PLAIN)
-        candidates = Exhaustive(searcher).candidates(np.arange(4), np.ones((4, 4), np.bool_), 0.0)
+        candidates = try_every_set(searcher, np.arange(4), np.ones((4, 4), np.bool_), 0.0)
         found = decide(searcher, NAMES)
-        least, alone = candidates.losses.min(axis=0), found.points["alone"].losses
+        least, alone = candidates.points.losses.min(axis=0), found.points["alone"].losses
         assert (least <= found.points["best"].losses + 1e-4 * alone).all()
         reached = [min(each.loss for each in found.measured if each.client == i) for i in range(4)]
         assert (np.array(reached) - least <= 0.1 * (alone - least) + 1e-9).all()
@@ -70,8 +70,7 @@ def test_a_client_that_lost_a_collaborator_chooses_among_those_who_remain() -> N
 
 
 def test_bad_input() -> None:
-    many = FrontSearcher(front_of(0, clients=13), PLAIN)
     with pytest.raises(InputError, match=r"every subset of 13 clients, 2\^13 = 8,192 of them; it is for at most 12"):
-        Exhaustive(many)
+        tried_on(front_of(0, clients=13))
     with pytest.raises(InputError, match="take the rule 'smallest'"):
-        Exhaustive(FrontSearcher(front_of(0), Search(clip_rule=ClipRule())))
+        tried_on(front_of(0), Search(clip_rule=ClipRule()))

@@ -25,8 +25,8 @@ def pair() -> QuadraticFront:
     Alone they have 0 and 0.3. With equal weights, half of its rows being held out, each has the other's two thirds:
     0.2 and 0.1. The standard error of what that changes is 0.2 / √100 = 0.02.
     """
-    ones, wanted = np.ones((2, 2)), np.array([[0.0], [0.3]])
-    gram, cross, square = 25 * ones, 25 * wanted * ones, 25 * wanted**2 * ones
+    ones, centres = np.ones((2, 2)), np.array([[0.0], [0.3]])
+    gram, cross, square = 25 * ones, 25 * centres * ones, 25 * centres**2 * ones
     return QuadraticFront(gram[..., None, None], cross[..., None], square, 50 * ones, likelihood=True)
 
 
@@ -34,13 +34,13 @@ def apart(gain: float, tolerance: float) -> Decision:
     """A decision that leaves both alone, though the first would gain so much together, and the second a lot."""
     losses = {(0, ALONE[0]): 1.0, (1, ALONE[1]): 1.0, (0, BOTH): 1.0 - gain, (1, BOTH): 0.5}
     measured = [
-        Measurement(client, members, loss, np.array([j in members for j in (0, 1)]) / len(members), np.log(1e-9))
+        Measurement(client, members, Points(np.isin([0, 1], [*members]) / len(members), np.log(1e-9), np.array(loss)))
         for (client, members), loss in losses.items()
     ]
     sets = np.eye(2, dtype=np.bool_)
     equilibrium = find_equilibrium({"a": [], "b": []})
-    told = np.full(2, tolerance)
-    return Decision(equilibrium, dict.fromkeys(ModelKind, NOWHERE), sets, sets, told, 0.0, tuple(measured), NOWHERE)
+    points = dict.fromkeys(ModelKind, NOWHERE)
+    return Decision(equilibrium, points, sets, sets, np.full(2, tolerance), 0.0, tuple(measured), NOWHERE)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,8 @@ def test_what_is_forgiven_follows_from_the_points_that_were_found() -> None:
         for face in faces:
             found = search.best(trials, face, decision.strength)
             known = [m for m in decision.measured if m.client == i and m.members <= set(np.flatnonzero(face[0]))]
-            points = [(found.losses[0], found.weights, found.log_penalty)]
-            points += [(m.loss, m.weights[None], np.array([m.log_penalty])) for m in known]
-            best.append(min(points, key=lambda point: point[0]))
-        home, outside = (trials.outcomes(weights, log_penalty) for _, weights, log_penalty in best)
+            best.append(min([found.some(0), *(m.point for m in known)], key=lambda point: float(point.losses)))
+        home, outside = (trials.outcomes(point.weights[None], point.log_penalty[None]) for point in best)
         expected = max(decision.tolerance[i], trials.standard_error(home, outside)[0])
         assert certificate.forgiven[client] == pytest.approx(expected)
 

@@ -35,7 +35,7 @@ class Constant(Family):
         return ("describe", "moments", "evaluate")
 
     def fit(self, request: Request, problem: Problem) -> Fit:
-        return LinearFit.of(request, replace(problem, schema=replace(problem.schema, columns=())))
+        return LinearFit(request, replace(problem, schema=replace(problem.schema, columns=())))
 
     def for_testing(self, study: Study) -> Study:
         return study

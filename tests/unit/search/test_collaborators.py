@@ -11,8 +11,7 @@ from comity.families.glm.quadratic_front import QuadraticFront
 from comity.questions.search import ClipRule
 from comity.search.choices import Candidates
 from comity.search.collaborators import Search
-from comity.search.descent import Points, Regularised, descend
-from comity.search.weights import regularise
+from comity.search.descent import Points, Regularised, descend, regularise
 from support.planted_fronts import Planted, two_groups
 
 
@@ -65,11 +64,8 @@ def found_strength(front: QuadraticFront, *strengths: float) -> float:
 
 
 def found_sets(front: QuadraticFront, search: Search | None = None) -> list[set[int]]:
-    search = search or Search()
-    trials = trials_of(front)
-    paths = search.shrink(trials, search.best(trials, everybody(front)))
-    chosen, _ = search.choose(trials, paths)
-    return [set(np.flatnonzero(paths.sets[chosen[i], i]).tolist()) for i in range(front.clients)]
+    choices = (search or Search()).collaborators(trials_of(front), everybody(front))
+    return [set(np.flatnonzero(members).tolist()) for members in choices.sets]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -128,8 +124,12 @@ def test_paths_shrink_by_one_to_the_target_alone() -> None:
         assert (after <= before).all()
         assert ((before.sum(axis=1) - after.sum(axis=1)) <= 1).all()
     assert (paths.points.weights[~paths.sets] == 0).all()
-    for stage in range(len(sizes)):
-        np.testing.assert_allclose(paths.losses[stage], trials.mean_losses(paths.outcomes[stage]), rtol=1e-9)
+    stages = [paths.points.some(stage) for stage in range(len(sizes))]
+    models = [trials.outcomes(points.weights, points.log_penalty) for points in stages]
+    for number, points in enumerate(stages):
+        np.testing.assert_allclose(points.losses, trials.mean_losses(models[number]), rtol=1e-9)
+        errors = paths.errors(np.zeros(5, np.intp), np.full(5, number))
+        np.testing.assert_allclose(errors, trials.standard_error(models[0], models[number]), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("dim", "rows", "spread"), [(100, 75, 0.05), (50, 60, 0.05)])
@@ -159,7 +159,7 @@ def test_the_search_is_deterministic() -> None:
     np.testing.assert_array_equal(first.weights, second.weights)
 
 
-def shrunk(losses: list[list[float]]) -> tuple[Candidates, QuadraticFront]:
+def shrunk(losses: list[list[float]]) -> Candidates:
     """Three sets of two targets, with losses (3, 2): with two others, with one other, alone.
 
     The standard error of a difference is a tenth of what their models, 1.0, 0.8 and 0.0, differ by: 0.02 between the
@@ -172,25 +172,28 @@ def shrunk(losses: list[list[float]]) -> tuple[Candidates, QuadraticFront]:
     sets[2, 0, 1] = sets[2, 1, 0] = False
     points = Points(sets / sets.sum(axis=2, keepdims=True), np.zeros((3, 2)), np.array(losses))
     models = np.broadcast_to(np.array([1.0, 0.8, 0.0])[:, None, None, None], (3, 2, 1, 1))
-    return Candidates(sets, points, models), front
+    trials, targets = front.trials(np.arange(2)), np.arange(2)
+    return Candidates(
+        sets, points, lambda one, other: trials.standard_error(models[one, targets], models[other, targets])
+    )
 
 
 def test_a_gain_must_exceed_its_standard_error_and_the_tolerance_is_returned() -> None:
     """The smaller of two sets is nearly as good; over training alone it gains 0.9 standard errors, and 1.1."""
     alone = 1.0
     taken = alone - 0.08 * np.array([0.9, 1.1])
-    candidates, front = shrunk([taken - 0.005, taken, [alone, alone]])
+    candidates = shrunk([taken - 0.005, taken, [alone, alone]])
     search = Search(standard_errors=0.5, standard_errors_to_join=1.0)
-    stages, tolerance = search.choose(front.trials(np.arange(2)), candidates)
-    np.testing.assert_array_equal(stages, [2, 1])
-    np.testing.assert_allclose(tolerance, [0.5 * 0.02 + 0.08, 0.5 * 0.02])
+    choices = search.choose(candidates)
+    np.testing.assert_array_equal(choices.sets.sum(axis=1), [1, 2])
+    np.testing.assert_allclose(choices.tolerance, [0.5 * 0.02 + 0.08, 0.5 * 0.02])
 
 
 def test_a_set_that_is_not_nearly_as_good_is_not_taken() -> None:
-    candidates, front = shrunk([[0.5, 0.5], [0.5 + 0.9 * 0.02, 0.5 + 1.1 * 0.02], [1.0, 1.0]])
-    stages, tolerance = Search().choose(front.trials(np.arange(2)), candidates)
-    np.testing.assert_array_equal(stages, [1, 0])
-    np.testing.assert_allclose(tolerance, [0.02, 0.0])
+    candidates = shrunk([[0.5, 0.5], [0.5 + 0.9 * 0.02, 0.5 + 1.1 * 0.02], [1.0, 1.0]])
+    choices = Search().choose(candidates)
+    np.testing.assert_array_equal(choices.sets.sum(axis=1), [2, 3])
+    np.testing.assert_allclose(choices.tolerance, [0.02, 0.0])
 
 
 @pytest.mark.parametrize("rule", [None, ClipRule()])

@@ -38,17 +38,17 @@ def found(federation: InProcess, study: Study) -> Findings:
 
 @pytest.mark.parametrize("clients", [5, 40])
 def test_a_number_takes_at_most_eight_rounds(clients: int) -> None:
-    asked = federation(clients, rows=24)
-    learned = found(asked, Study("y", folds=2, judges=2, repeats=1))
-    assert asked.traffic.rounds <= 8
+    members = federation(clients, rows=24)
+    learned = found(members, Study("y", folds=2, judges=2, repeats=1))
+    assert members.traffic.rounds <= 8
     assert len(learned.evaluated.evaluations) == clients
 
 
 @pytest.mark.parametrize("clients", [5, 20])
 def test_classes_take_at_most_thirty_rounds(clients: int) -> None:
-    asked = federation(clients, rows=40, classes=2)
-    learned = found(asked, Study("y", folds=2, judges=2, repeats=1))
-    assert asked.traffic.rounds <= 30
+    members = federation(clients, rows=40, classes=2)
+    learned = found(members, Study("y", folds=2, judges=2, repeats=1))
+    assert members.traffic.rounds <= 30
     assert len(learned.evaluated.evaluations) == clients
 
 

@@ -86,11 +86,11 @@ def test_a_seed_determines_everything_even_dropout() -> None:
 
 def test_a_personal_head_never_leaves() -> None:
     clients = {"a": images(0, 60), "b": images(1, 60), "c": images(2, 60, turned=True)}
-    given = module()
-    result = comity.solve_modules(clients, given, personal="^head", training=Training(steps=5), folds=2)
-    body = sum(each.numel() for each in given.body.parameters())
+    network = module()
+    result = comity.solve_modules(clients, network, personal="^head", training=Training(steps=5), folds=2)
+    body = sum(each.numel() for each in network.body.parameters())
     assert result.models["coalition"].shape == (3, body)
-    state = result.state_of("a", given, personal="^head")
+    state = result.state_of("a", network, personal="^head")
     assert set(state) == {"body.0.weight", "body.0.bias"}
 
 
@@ -155,20 +155,20 @@ def test_who_stays_alone_is_judged_with_the_head_that_it_trained_alone() -> None
 
 
 def test_a_federation_that_is_asked_twice_answers_alike() -> None:
-    given = module()
-    members = tuple(DatasetClient(name, images(seed, 50), given) for seed, name in enumerate("ab"))
+    network = module()
+    members = tuple(DatasetClient(name, images(seed, 50), network) for seed, name in enumerate("ab"))
     federation = comity.InProcess(members)
-    settings = {"module": given, "personal": "^head", "training": Training(steps=5, per_step=4), "folds": 2}
+    settings = {"module": network, "personal": "^head", "training": Training(steps=5, per_step=4), "folds": 2}
     one, other = (comity.solve_modules(federation, **settings) for _ in range(2))
     assert list(one.game.records()) == list(other.game.records())
     np.testing.assert_array_equal(one.models["best"], other.models["best"])
 
 
 def test_the_front_and_what_is_personal_are_of_the_same_step() -> None:
-    given = module()
-    members = tuple(DatasetClient(name, images(seed, 50), given) for seed, name in enumerate("ab"))
+    network = module()
+    members = tuple(DatasetClient(name, images(seed, 50), network) for seed, name in enumerate("ab"))
     recipe = Recipe(loss="cross-entropy", personal="^head")
-    base, _ = Functional.of(given, "^head").initial()
+    base, _ = Functional.of(network, "^head").initial()
     trainer = Trainer(comity.InProcess(members), recipe, Training(steps=40, checks=4), len(base))
     state = trainer.begin(base)
     for _ in trainer.step(state):
@@ -182,14 +182,14 @@ def test_the_front_and_what_is_personal_are_of_the_same_step() -> None:
 
 
 def test_what_is_frozen_stays_and_what_is_no_parameter_comes_along() -> None:
-    given = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1))
-    given.register_buffer("note", torch.tensor([7.0]))
-    given[0].requires_grad_(False)
-    result = comity.solve_modules(PAIR, given, loss="squared", training=Training(steps=20))
+    network = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1))
+    network.register_buffer("note", torch.tensor([7.0]))
+    network[0].requires_grad_(False)
+    result = comity.solve_modules(PAIR, network, loss="squared", training=Training(steps=20))
     assert result.models["alone"].shape[1] == 8 + 5
-    state = result.state_of("a", given)
+    state = result.state_of("a", network)
     assert set(state) == {"1.weight", "1.bias", "2.weight", "2.bias", "note"}
-    given.load_state_dict(state, strict=False)
+    network.load_state_dict(state, strict=False)
 
 
 def test_a_client_may_be_left_out_here_too() -> None:

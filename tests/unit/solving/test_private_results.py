@@ -72,8 +72,8 @@ def test_modules_with_noise_and_without(local_steps: int) -> None:
     assert same.to_dict() == plain.to_dict()
     (kind,) = noisy.privacy["c0"]["by_kind"]
     assert kind == ("local-steps" if local_steps else "gradients")
-    given = noisy.privacy["c0"]["by_kind"][kind]
-    assert given["releases"] == given["answers"] * (local_steps or 1)
+    spent = noisy.privacy["c0"]["by_kind"][kind]
+    assert spent["releases"] == spent["answers"] * (local_steps or 1)
     assert {"describe", "train-alone", "search-front", "held-losses", "evaluate-models"} <= set(
         noisy.privacy["c0"]["without_noise"]
     )
@@ -103,9 +103,9 @@ def test_a_result_says_what_was_spent(noisy: comity.Result, tmp_path: Path) -> N
 def test_a_report_says_it_too(noisy: comity.Result, tmp_path: Path) -> None:
     write_report(noisy, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text("utf-8")
-    told = page[page.index('<section id="privacy"') :].partition("</section>")[0]
+    section = page[page.index('<section id="privacy"') :].partition("</section>")[0]
     for client, stated in noisy.privacy.items():
-        assert f"<tr><td>{client}</td><td>{stated['epsilon']:.3g}</td><td>1e-05</td><td>moments</td>" in told
+        assert f"<tr><td>{client}</td><td>{stated['epsilon']:.3g}</td><td>1e-05</td><td>moments</td>" in section
     assert '<a href="#privacy">' in page
 
 

@@ -68,14 +68,14 @@ def test_warnings_are_given_as_such() -> None:
 
 def test_predictions_follow_the_rows(result: comity.Result, tmp_path: Path) -> None:
     frame = numbers(rows=4, seed=3).sample(frac=1, random_state=0)
-    told = result.predict(frame)
-    assert told.index.equals(frame.index)
-    assert told["client"].tolist() == frame["site"].tolist()
+    predictions = result.predict(frame)
+    assert predictions.index.equals(frame.index)
+    assert predictions["client"].tolist() == frame["site"].tolist()
     for index, row in frame.iterrows():
         one = result.predict(pd.DataFrame([row]))
-        assert one["prediction"].iloc[0] == pytest.approx(told.loc[index, "prediction"])
+        assert one["prediction"].iloc[0] == pytest.approx(predictions.loc[index, "prediction"])
     result.save(tmp_path / "run")
-    pd.testing.assert_frame_equal(comity.Result.load(tmp_path / "run").predict(frame), told)
+    pd.testing.assert_frame_equal(comity.Result.load(tmp_path / "run").predict(frame), predictions)
     with pytest.raises(InputError, match="there is no model 'mine'"):
         result.predict(frame, model="mine")
     with pytest.raises(UnknownClientError, match="no model for client 'East'"):
@@ -118,10 +118,10 @@ def test_more_than_two_classes() -> None:
     frame = classes(rows=40)
     frame["cured"] = np.where(frame["dose"] > 5.5, "partly", frame["cured"])
     result = comity.solve(frame, client="site", target="cured", **QUICK)
-    told = result.predict(frame)
-    assert list(told.columns) == ["client", "prediction", "p_no", "p_partly", "p_yes"]
-    np.testing.assert_allclose(told.filter(like="p_").sum(axis=1), 1)
-    assert (told["prediction"] == frame["cured"]).mean() > 0.5
+    predictions = result.predict(frame)
+    assert list(predictions.columns) == ["client", "prediction", "p_no", "p_partly", "p_yes"]
+    np.testing.assert_allclose(predictions.filter(like="p_").sum(axis=1), 1)
+    assert (predictions["prediction"] == frame["cured"]).mean() > 0.5
 
 
 def pooled(classes: bool) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:

@@ -39,7 +39,7 @@ class Linear(Family):
         """Begin to learn models for a problem."""
         from comity.families.glm.fit import LinearFit
 
-        return LinearFit.of(request, problem)
+        return LinearFit(request, problem)
 
     def for_testing(self, study: Study) -> Study:
         """Return the study with as few outer folds as there can be: each is a search of its own."""

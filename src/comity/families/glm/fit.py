@@ -1,4 +1,4 @@
-"""Linear models at work on a federation: searchers on exact fronts, models for decisions, and their evaluation."""
+"""Linear models of a federation: searchers on exact fronts, models for decisions, and their evaluation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
-from comity.families.glm.estimation import OWN_PENALTIES, Classes, Estimation, Regression
+from comity.families.glm.convex_front import ConvexFront
+from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
 from comity.families.problem import Problem
-from comity.federation import Federation
 from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
-from comity.search.collaborators import Search
 
 _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
 
@@ -29,55 +28,54 @@ _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is wo
 @final
 @dataclass(frozen=True, eq=False)
 class LinearFit(Fit):
-    """Linear models of one federation.
+    """Linear models of one federation."""
 
-    Attributes:
-        federation: The clients.
-        problem: What is to be learned.
-        search: How collaborators are looked for.
-        split: How rows are split.
-        estimation: How fronts and models come from the clients' sums.
-        seed: Draws what is random in an evaluation.
-    """
-
-    federation: Federation
+    request: Request
     problem: Problem
-    search: Search
-    split: Split
-    estimation: Estimation
-    seed: int
     training: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, request: Request, problem: Problem) -> LinearFit:
-        """Return the fit of a request, having checked that there are rows enough."""
-        federation, study = request.federation, request.study
-        split = study.split(len(federation.clients))
-        _check_rows(problem.rows, split)
+    def __post_init__(self) -> None:
+        split = self.split
+        needed = max(2 * split.folds, split.judges)
+        for client, count in self.problem.rows.items():
+            if count < needed:
+                raise InputError(
+                    f"client {client!r} has {count} rows, too few for {split.folds} folds and {split.judges} judges "
+                    f"(it takes {needed}); leave it out, or take fewer folds and judges"
+                )
+
+    @cached_property
+    def split(self) -> Split:  # type: ignore[override]
+        """How rows are split."""
+        return self.request.study.split(len(self.request.federation.clients))
+
+    @cached_property
+    def _estimation(self) -> Regression | Classes:
+        """How fronts and models come from the clients' sums."""
+        study = self.request.study
+        per_client = study.weights == "client"
+        front = ConvexFront(self.request.federation, self.problem.schema, self.split, per_client)
+        if not self.problem.classes:
+            return Regression(front, self.request.progress)
         penalties = OWN_PENALTIES if study.penalty is None else np.array([study.penalty])
-        estimation = (Classes if problem.classes else Regression)(
-            federation, problem.schema, split, study.weights == "client", penalties, request.progress
-        )
-        return cls(federation, problem, study.search_settings(), split, estimation, study.seed)
+        return Classes(front, penalties, self.request.progress)
 
     @cached_property
     def _fronts(self) -> tuple[QuadraticFront, ...]:
         """The front of every view."""
-        return self.estimation.fronts()
+        return self._estimation.fronts()
 
     def searchers(self) -> Sequence[Searcher]:
         """Return a searcher for each view of the rows."""
-        return [FrontSearcher(front, self.search) for front in self._fronts]
+        return [FrontSearcher(front, self.request.study.search_settings()) for front in self._fronts]
 
     def evaluate(self, decisions: Sequence[Decision]) -> Evaluated:
         """Train the models of a decision, and evaluate on each outer fold those that were trained without it."""
-        views = 1 + self.split.judges
-        decided = list(decisions[:views])
-        models, penalties = self.estimation.models(self._fronts[:views], decided)
-        joined, evaluated = _share_models(decided, models, penalties)
-        self.estimation.progress("evaluating", 0, 1)
-        clients = self.federation.clients
-        answers = self.federation.ask(
+        views, federation = 1 + self.split.judges, self.request.federation
+        models, penalties = self._estimation.models(self._fronts[:views], decisions[:views])
+        joined, evaluated = _share_models(decisions[:views], models, penalties)
+        self.request.progress("evaluating", 0, 1)
+        answers = federation.ask(
             {
                 client: Evaluate(
                     self.problem.schema,
@@ -86,30 +84,24 @@ class LinearFit(Fit):
                     np.stack([models[kind][:, place] for kind in ModelKind]),
                     np.stack([evaluated[kind][:, place] for kind in ModelKind]).astype(np.float64),
                 )
-                for place, client in enumerate(clients)
+                for place, client in enumerate(federation.clients)
             }
         )
-        coalition = ModelKind.COALITION
+        in_coalition = joined[ModelKind.COALITION], evaluated[ModelKind.COALITION]
         return Evaluated(
             {kind: models[kind][0] for kind in ModelKind},
             {kind: penalties[kind][0] for kind in ModelKind},
             answers,
-            tuple(_hardly_evaluated(clients, self.problem.rows, joined[coalition], evaluated[coalition])),
+            tuple(_warn_of_few_rows(federation.clients, self.problem.rows, *in_coalition)),
         )
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Evaluate models on the rows that clients keep for testing."""
-        schema = self.problem.schema
-        return self.federation.ask(
-            {
-                client: EvaluateLinear(
-                    schema,
-                    self.problem.metric,
-                    np.stack([evaluated.models[kind][place] for kind in ModelKind]),
-                    self.seed,
-                )
-                for place, client in enumerate(self.federation.clients)
-            }
+        schema, metric, seed = self.problem.schema, self.problem.metric, self.request.study.seed
+        by_client = np.stack([evaluated.models[kind] for kind in ModelKind], axis=1)
+        clients = self.request.federation.clients
+        return self.request.federation.ask(
+            {client: EvaluateLinear(schema, metric, by_client[place], seed) for place, client in enumerate(clients)}
         )
 
 
@@ -141,16 +133,16 @@ def _share_models(
 def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
     """Return for each kind of model which clients share one (N,)."""
     together = [len(decision.equilibrium.coalition_of(client)) > 1 for client in decision.clients]
-    wanting: Booleans = decision.wishes.sum(axis=1) > 1
+    wishing: Booleans = decision.wishes.sum(axis=1) > 1
     return {
-        ModelKind.ALONE: np.zeros_like(wanting),
+        ModelKind.ALONE: np.zeros_like(wishing),
         ModelKind.COALITION: np.array(together),
-        ModelKind.BEST: wanting,
-        ModelKind.TOGETHER: np.ones_like(wanting),
+        ModelKind.BEST: wishing,
+        ModelKind.TOGETHER: np.ones_like(wishing),
     }
 
 
-def _hardly_evaluated(
+def _warn_of_few_rows(
     clients: Sequence[str], rows: Mapping[str, int], joined: Booleans, evaluated: Booleans
 ) -> Iterator[str]:
     """Yield a warning for each client that joined (N,) in so few outer folds (V - 1, N) that few rows evaluate it."""
@@ -159,14 +151,4 @@ def _hardly_evaluated(
             yield (
                 f"client {client!r} would stay alone without some of its rows: its gain is estimated on "
                 f"{share * rows[client]:.0f} of {rows[client]} rows, and may be nothing"
-            )
-
-
-def _check_rows(rows: Mapping[str, int], split: Split) -> None:
-    needed = max(2 * split.folds, split.judges)
-    for client, count in rows.items():
-        if count < needed:
-            raise InputError(
-                f"client {client!r} has {count} rows, too few for {split.folds} folds and {split.judges} judges "
-                f"(it takes {needed}); leave it out, or take fewer folds and judges"
             )

@@ -6,14 +6,14 @@ penalty λ the model θ minimises Σ w_j loss_j(θ) / s + λ θᵀDθ, so it sol
 
     (M / s + λD) θ = c / s,   M = Σ w_j G_j,  c = Σ w_j b_j,  s = Σ w_j n_j,
 
-where the diagonal matrix D penalises intercepts hardly at all. A weight counts *per row*: equal weights are pooled
+where the diagonal matrix D has small entries for the intercepts. A weight counts *per row*: equal weights are pooled
 training. A zero weight leaves a client out exactly, so the faces of the simplex are the fronts of sub-coalitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 from comity.core.arrays import Floats, Integers
 from comity.core.likelihood import INTERCEPT_SHARE, spare_intercepts
 from comity.families.glm.quadratic_trials import QuadraticTrials
+from comity.search.descent import Points
 
 _MAX_SHARE_FOR_SPARSE = 0.1  # of weights that are not zero, up to which a sparse product is faster
 _MAX_VALUES_IN_BATCH = 1e6  # in the matrices of the systems that are solved at once
@@ -100,12 +101,6 @@ class QuadraticFront:
         """Every client's number of rows, times its unit: (N,)."""
         return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
 
-    def once(self) -> QuadraticFront:
-        """Return the front with only the folds of the first repeat."""
-        folds = self.folds // self.repeats
-        gram, cross, square, rows = (sums[:, :folds] for sums in (self.gram, self.cross, self.square, self.rows))
-        return replace(self, gram=gram, cross=cross, square=square, rows=rows, repeats=1)
-
     def trials(self, target: Integers) -> QuadraticTrials:
         """Return the cross-fitted losses of P targets (P,) as functions of weights: see `QuadraticTrials`."""
         return QuadraticTrials(self, target)
@@ -117,6 +112,10 @@ class QuadraticFront:
         system = gram.reshape(-1, size, size) / rows[:, None, None]
         system[:, np.arange(size), np.arange(size)] += np.exp(log_penalty)[:, None] * self.penalised
         return np.asarray(np.linalg.solve(system, (cross / rows[:, None])[..., None])[..., 0])
+
+    def own_models(self, points: Points) -> Floats:
+        """Return the models (N, d) of all rows at each client's own point."""
+        return self.models(np.arange(self.clients), points.weights, points.log_penalty)
 
     def mix(self, target: Integers, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the weighted sums over clients M (P, d²), c (P, d) and s (P,)."""

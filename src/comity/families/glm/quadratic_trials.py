@@ -1,12 +1,10 @@
-"""Cross-fitted losses on a quadratic front, for many targets at once.
-
-The symbols are those of `comity.families.glm.quadratic_front`: N clients, K folds, d parameters, and P trials, each of
-which is about one client, its *target*.
-"""
+"""Cross-fitted losses on a quadratic front, with the symbols of `comity.families.glm.quadratic_front`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +16,7 @@ from comity.search.trials import Bounds
 if TYPE_CHECKING:
     from comity.families.glm.quadratic_front import QuadraticFront
 
-_SUMS = ("_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
+_ARRAYS = ("target", "judged", "judged_rows", "_judge_gram", "_judge_cross", "_own_gram", "_own_cross", "_own_rows")
 _MIN_LOG_PENALTY, _MAX_LOG_PENALTY = float(np.log(1e-9)), float(np.log(1e3))
 
 
@@ -51,9 +49,8 @@ class QuadraticTrials:
 
     def some(self, chosen: Integers) -> QuadraticTrials:
         """Return some of the trials."""
-        part = object.__new__(QuadraticTrials)
-        part.front = self.front
-        for name in ("target", "judged", "judged_rows", *_SUMS):
+        part = copy(self)
+        for name in _ARRAYS:
             setattr(part, name, getattr(self, name)[chosen])
         return part
 
@@ -78,13 +75,15 @@ class QuadraticTrials:
 
         Only the folds of the first repeat are used: across repeats, the two halves would share rows.
         """
-        once = self.front.once().trials(self.target)
+        front, folds = self.front, self.front.folds // self.front.repeats
+        sums = {name: getattr(front, name)[:, :folds] for name in ("gram", "cross", "square", "rows")}
+        once = QuadraticTrials(replace(front, **sums, repeats=1), self.target)
         half = np.arange(once.front.folds) % 2
         return [(once.judged_on(half == this), once.judged_on(half != this)) for this in range(2)]
 
     def judged_on(self, folds: NDArray[np.bool_]) -> QuadraticTrials:
         """Return the same trials, evaluated only on some of the folds (K,); the training rows stay the same."""
-        part = self.some(np.arange(len(self)))
+        part = copy(self)
         part.judged = self.judged * folds
         part.judged_rows = (self.front.rows[self.target] * part.judged).sum(axis=1)
         return part
@@ -100,7 +99,7 @@ class QuadraticTrials:
 
     def losses_by_penalty(self, weights: Floats, logs: Floats) -> Floats:
         """Return losses (M, P) for weights (P, N), each with M penalties whose logarithms are in `logs` (P, M)."""
-        system, right, _ = self._pooled(weights)
+        system, right, _ = self._systems(weights)
         before = np.zeros(len(self))
         losses = np.empty(logs.T.shape)
         for number, log_penalty in enumerate(logs.T):
@@ -111,10 +110,17 @@ class QuadraticTrials:
 
     def mean_losses(self, models: Floats) -> Floats:
         """Return the mean loss (P,) of models (P, K, d), each evaluated on its own fold."""
+        return self._mean(self._fold_losses(models)[0])
+
+    def _fold_losses(self, models: Floats) -> tuple[Floats, Floats]:
+        """Return the loss (P, K) of models θ (P, K, d), summed over the rows of each one's fold, and Gθ (P, K, d)."""
         grams = (self._judge_gram @ models[..., None])[..., 0]
-        sums = self.front.square[self.target] - 2 * (self._judge_cross * models).sum(-1) + (models * grams).sum(-1)
-        means: Floats = (sums * self.judged).sum(axis=1) / self.judged_rows
-        return means
+        cross = (self._judge_cross * models).sum(-1)
+        return self.front.square[self.target] - 2 * cross + (models * grams).sum(-1), grams
+
+    def _mean(self, sums: Floats) -> Floats:
+        """Return the mean over rows (P,) from sums over the rows of each fold (P, K)."""
+        return np.asarray((sums * self.judged).sum(axis=1) / self.judged_rows)
 
     def standard_error(self, one: Floats, other: Floats) -> Floats:
         """Return the standard error (P,) of the mean difference in loss of two models (P, K, d), paired by row.
@@ -129,10 +135,8 @@ class QuadraticTrials:
         if self.front.likelihood:
             variance = (2 * (change * by_gram).sum(-1) * self.judged).sum(axis=1)
             return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats) / self.judged_rows)
-        residual = self.front.square[self.target] - 2 * (self._judge_cross * one).sum(-1)
-        residual = residual + (one * (self._judge_gram @ one[..., None])[..., 0]).sum(-1)
-        sums = ((change * by_gram).sum(-1), residual, (self._judge_cross * change).sum(-1) - (one * by_gram).sum(-1))
-        delta, error, both = ((part * self.judged).sum(axis=1) / self.judged_rows for part in sums)
+        products = (self._judge_cross * change).sum(-1) - (one * by_gram).sum(-1)
+        delta, error, both = map(self._mean, ((change * by_gram).sum(-1), self._fold_losses(one)[0], products))
         variance = delta * (4 * error - 4 * both + delta) + (2 * both - delta) ** 2
         return np.asarray(np.sqrt(np.maximum(variance, 0.0) * self.front.repeats / self.judged_rows))
 
@@ -144,10 +148,8 @@ class QuadraticTrials:
         """
         front = self.front
         system, right, rows = self._systems(weights, log_penalty)
-        models = np.linalg.solve(system, right[..., None])[..., 0]
-        grams = (self._judge_gram @ models[..., None])[..., 0]
-        sums = front.square[self.target] - 2 * (self._judge_cross * models).sum(-1) + (models * grams).sum(-1)
-        losses = (sums * self.judged).sum(axis=1) / self.judged_rows
+        models = np.asarray(np.linalg.solve(system, right[..., None])[..., 0])
+        sums, grams = self._fold_losses(models)
         slope = 2 * (grams - self._judge_cross) * (self.judged / self.judged_rows[:, None])[..., None]
         adjoint = np.linalg.solve(system, slope[..., None])[..., 0]
         shrinking = np.exp(log_penalty)[:, None, None] * front.penalised * models
@@ -160,16 +162,10 @@ class QuadraticTrials:
         by_weight -= pull.sum(axis=1)[:, None] * front.total_rows
         own = self._own_cross - (self._own_gram @ models[..., None])[..., 0]
         by_weight[np.arange(len(self)), self.target] = (scaled * own).sum(axis=(1, 2)) - (pull * self._own_rows).sum(1)
-        return losses, by_weight, by_penalty
+        return self._mean(sums), by_weight, by_penalty
 
-    def _systems(self, weights: Floats, log_penalty: Floats) -> tuple[Floats, Floats, Floats]:
+    def _systems(self, weights: Floats, log_penalty: Floats | None = None) -> tuple[Floats, Floats, Floats]:
         """Return A (P, K, d, d), the right side c / s (P, K, d) and weighted rows s (P, K) of every fold's system."""
-        system, right, rows = self._pooled(weights)
-        self._add_penalty(system, np.exp(log_penalty))
-        return system, right, rows
-
-    def _pooled(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the systems of `_systems` without a penalty."""
         front = self.front
         everybody = np.arange(len(self))
         own = weights[everybody, self.target]
@@ -180,6 +176,8 @@ class QuadraticTrials:
         rows = count[:, None] + own[:, None] * self._own_rows
         system = self._own_gram * (own[:, None] / rows)[..., None, None]
         system += gram.reshape(-1, 1, size, size) / rows[..., None, None]
+        if log_penalty is not None:
+            self._add_penalty(system, np.exp(log_penalty))
         right = cross[:, None] + own[:, None, None] * self._own_cross
         return system, right / rows[..., None], rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -10,6 +11,7 @@ import numpy as np
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
 from comity.families.glm.quadratic_front import QuadraticFront
+from comity.families.glm.quadratic_trials import QuadraticTrials
 from comity.search.choices import Choices
 from comity.search.collaborators import Search
 from comity.search.descent import Points
@@ -40,24 +42,23 @@ class FrontSearcher:
     def choose(self, target: Integers, face: Booleans, strength: float, progress: Advance | None = None) -> Choices:
         """Return the collaborators that every target chooses."""
         parts = []
-        for batch in self.front.batches(target.size):
-            parts.append(self.search.collaborators(self.front.trials(target[batch]), face[batch], strength))
+        for batch, trials in self._batches(target):
+            parts.append(self.search.collaborators(trials, face[batch], strength))
             if progress is not None:
                 progress(min(batch.stop, target.size), target.size)
         return parts[0] if len(parts) == 1 else Choices.joined(parts)
 
     def best(self, target: Integers, face: Booleans, strength: float) -> Points:
         """Return every target's best point, from several starts."""
-        batches = self.front.batches(target.size)
-        return Points.joined([self.search.best(self.front.trials(target[b]), face[b], strength) for b in batches])
+        batches = self._batches(target)
+        return Points.joined([self.search.best(trials, face[batch], strength) for batch, trials in batches])
 
     def confined(self, target: Integers, face: Booleans, found: Points, strength: float) -> Points:
         """Return every target's best point, starting from the one found on a larger face: faster than `best`."""
-        parts = []
-        for batch in self.front.batches(target.size):
-            start = found.some(np.arange(target.size)[batch])
-            parts.append(self.search.confined(self.front.trials(target[batch]), start, face[batch], strength))
-        return Points.joined(parts)
+        batches = self._batches(target)
+        return Points.joined(
+            [self.search.confined(t, found.some(batch), face[batch], strength) for batch, t in batches]
+        )
 
     def together(self) -> Points:
         """Return equal weights for each of the N clients, with the penalty of least loss over all rows."""
@@ -66,11 +67,8 @@ class FrontSearcher:
         low, high = (float(np.max(bound)) for bound in self.front.trials(everybody).bounds)
         fixed = self.search.penalty
         logs = np.linspace(low, max(low, high), _PENALTIES) if fixed is None else np.array([np.log(fixed)])
-        tried = np.tile(logs, (count, 1))
-        parts = [
-            self.front.trials(everybody[batch]).losses_by_penalty(weights[batch], tried[batch])
-            for batch in self.front.batches(count)
-        ]
+        batches = self._batches(everybody)
+        parts = [t.losses_by_penalty(weights[batch], np.tile(logs, (len(t), 1))) for batch, t in batches]
         losses = np.concatenate(parts, axis=1)
         least = int((losses @ self.front.rows.sum(axis=1)).argmin())
         return Points(weights, np.full(count, logs[least]), losses[least])
@@ -78,8 +76,12 @@ class FrontSearcher:
     def errors(self, target: Integers, one: Points, other: Points) -> Floats:
         """Return the standard error (P,) of the difference in loss between two points, paired by row."""
         parts = []
-        for batch in self.front.batches(target.size):
-            trials = self.front.trials(target[batch])
+        for batch, trials in self._batches(target):
             models = [trials.outcomes(points.weights[batch], points.log_penalty[batch]) for points in (one, other)]
             parts.append(trials.standard_error(*models))
         return np.concatenate(parts)
+
+    def _batches(self, target: Integers) -> Iterator[tuple[slice, QuadraticTrials]]:
+        """Yield the trials of some targets at a time, with their places."""
+        for batch in self.front.batches(target.size):
+            yield batch, self.front.trials(target[batch])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from comity.core.arrays import Booleans, Floats, Integers
+from comity.core.arrays import Booleans, Floats
 from comity.errors import InputError
 from comity.search.scalarisers.inputs import check_inputs
 
@@ -71,7 +71,12 @@ class ExactPareto:
         array([0., 1.])
         """
         taking = check_inputs(ray, losses, gram)
-        _check_losses(losses, taking)
+        for position in taking:
+            if losses[position] < 0:
+                raise InputError(
+                    f"the loss of client {position} is {losses[position]:g}, but exact Pareto search compares ratios "
+                    "of losses, so that none may be negative; add a constant to all, or use the scalariser 'linear'"
+                )
         found = np.zeros(ray.size)
         weights = ray[taking] / ray[taking].sum()
         found[taking] = self._solve(weights, losses[taking], gram[np.ix_(taking, taking)])
@@ -91,31 +96,17 @@ class ExactPareto:
 
     def _programme(self, ray: Floats, weighted: Floats, products: Floats, greatest: Booleans) -> tuple[Floats, Floats]:
         """Return the objective (N,) and the lower bounds (N,) of Cβ, minus infinity where there is none."""
-        non_uniformity, adjustments = _adjust(ray, weighted)
+        shares = weighted / weighted.sum()
+        logs = np.log(ray.size * np.maximum(shares, _MIN_SHARE))
+        non_uniformity = float(shares @ logs)
         # About the non-uniformity when one share deviates by the tolerance and the others compensate.
         if non_uniformity > self.tolerance**2 / (2 * ray.size):
+            adjustments = ray * (logs - non_uniformity)
             pull = products @ adjustments / np.abs(adjustments).sum()
             falling = pull > _ROUNDING
             if falling.any():
                 return pull, np.where(greatest, 0.0, np.where(falling, -np.inf, pull))
         return products.sum(axis=0), np.zeros(ray.size)
-
-
-def _check_losses(losses: Floats, taking: Integers) -> None:
-    for position in taking:
-        if losses[position] < 0:
-            raise InputError(
-                f"the loss of client {position} is {losses[position]:g}, but exact Pareto search compares "
-                "ratios of losses, so that none may be negative; add a constant to all, or use the scalariser 'linear'"
-            )
-
-
-def _adjust(ray: Floats, weighted: Floats) -> tuple[float, Floats]:
-    """Return the non-uniformity of the weighted losses and the adjustments (N,)."""
-    shares = weighted / weighted.sum()
-    logs = np.log(ray.size * np.maximum(shares, _MIN_SHARE))
-    non_uniformity = float(shares @ logs)
-    return non_uniformity, ray * (logs - non_uniformity)
 
 
 def _maximise(toward: Floats, products: Floats, least: Floats) -> Floats | None:

@@ -20,20 +20,6 @@ def check_inputs(ray: Floats, losses: Floats, gram: Floats) -> Integers:
     Traceback (most recent call last):
     comity.errors.InputError: the ray sums to 1.1, but must sum to 1; divide it by its sum
     """
-    _check_shapes(ray, losses, gram)
-    _check_ray(ray)
-    taking = np.flatnonzero(ray)
-    for position in taking:
-        if not np.isfinite(losses[position]):
-            raise InputError(
-                f"the loss of client {position} is {losses[position]:g}, but must be a finite number; the training may "
-                "have diverged: take shorter steps, or give this client weight zero"
-            )
-    _check_gram(gram[np.ix_(taking, taking)])
-    return taking
-
-
-def _check_shapes(ray: Floats, losses: Floats, gram: Floats) -> None:
     if ray.ndim != 1 or not ray.size:
         raise InputError(f"the ray has shape {ray.shape}, but must be one weight for each client, (N,) with N above 0")
     if losses.shape != ray.shape:
@@ -43,13 +29,19 @@ def _check_shapes(ray: Floats, losses: Floats, gram: Floats) -> None:
             f"the products of gradients have shape {gram.shape}, but must have a row and a column for each of the "
             f"{ray.size} weights of the ray"
         )
-
-
-def _check_ray(ray: Floats) -> None:
     if not np.isfinite(ray).all() or (ray < 0).any():
         raise InputError(f"the ray {ray.tolist()} must have weights that are numbers and not negative")
     if abs(ray.sum() - 1) > _SUM_TOLERANCE:
         raise InputError(f"the ray sums to {ray.sum():g}, but must sum to 1; divide it by its sum")
+    taking = np.flatnonzero(ray)
+    for position in taking:
+        if not np.isfinite(losses[position]):
+            raise InputError(
+                f"the loss of client {position} is {losses[position]:g}, but must be a finite number; the training may "
+                "have diverged: take shorter steps, or give this client weight zero"
+            )
+    _check_gram(gram[np.ix_(taking, taking)])
+    return taking
 
 
 def _check_gram(gram: Floats) -> None:

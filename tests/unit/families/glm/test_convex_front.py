@@ -28,18 +28,16 @@ def federation(seed: int, clients: int = 3, rows: int = 60, classes: int = 2) ->
     return InProcess(tuple(members))
 
 
-def front_of(asked: InProcess, split: Split | None = None, per_client: bool = False) -> tuple[ConvexFront, LogLoss]:
+def front_of(clients: InProcess, split: Split | None = None, per_client: bool = False) -> tuple[ConvexFront, LogLoss]:
     """Return the front, and the loss on all rows together, for tests only."""
-    problem = state_problem(asked, Study("y"))
+    problem = state_problem(clients, Study("y"))
     schema = problem.schema
-    outputs = 1 if len(schema.target.classes) == 2 else len(schema.target.classes)
-    size = (len(schema.features) + 1) * outputs
     from comity.rows.encoding import encode, encode_target
 
-    features = np.concatenate([encode(member.rows, schema) for member in asked.members])
-    target = np.concatenate([encode_target(member.rows, schema) for member in asked.members])
+    features = np.concatenate([encode(member.rows, schema) for member in clients.members])
+    target = np.concatenate([encode_target(member.rows, schema) for member in clients.members])
     split = split or Split(judges=2)
-    front = ConvexFront(asked, schema, split, size, outputs, per_client)
+    front = ConvexFront(clients, schema, split, per_client)
     return front, LogLoss(features, target, len(schema.target.classes))
 
 
@@ -49,7 +47,7 @@ def one(weights: np.ndarray, penalty: float, size: int) -> ModelRequest:
 
 def slope_at(front: ConvexFront, loss: LogLoss, weights: np.ndarray, penalty: float, model: np.ndarray) -> np.ndarray:
     counts = np.repeat(weights, [len(member.rows) for member in front.federation.members])
-    costs = penalty * spare_intercepts(front.size, front.outputs)
+    costs = penalty * spare_intercepts(front.size, loss.outputs)
     return loss.slope(model, counts) / counts.sum() + 2 * costs * model
 
 
@@ -83,22 +81,22 @@ def test_models_move_with_the_weights_as_the_implicit_function_theorem_says(seed
 
 
 def test_a_zero_weight_leaves_a_client_out_exactly() -> None:
-    asked = federation(3)
+    clients = federation(3)
     weights = np.array([0.6, 0.4, 0.0])
-    front, _ = front_of(asked)
+    front, _ = front_of(clients)
     model = front.newton(one(weights, 1e-3, front.size), 15)
-    assert [given.question for given in asked.members[2].log] == ["describe"]
-    changed = InProcess((*asked.members[:2], Client("c2", federation(9).members[2].rows)))
-    other = ConvexFront(changed, front.schema, front.split, front.size, front.outputs)
+    assert [entry.question for entry in clients.members[2].log] == ["describe"]
+    changed = InProcess((*clients.members[:2], Client("c2", federation(9).members[2].rows)))
+    other = ConvexFront(changed, front.schema, front.split)
     np.testing.assert_array_equal(model, other.newton(one(weights, 1e-3, front.size), 15))
 
 
 def test_weights_per_client_are_those_of_mean_losses() -> None:
-    asked = federation(4)
-    per_client, _ = front_of(asked, per_client=True)
-    per_sample, _ = front_of(asked)
+    clients = federation(4)
+    per_client, _ = front_of(clients, per_client=True)
+    per_sample, _ = front_of(clients)
     weights = np.array([0.2, 0.3, 0.5])
-    scaled = weights / [len(member.rows) for member in asked.members]
+    scaled = weights / [len(member.rows) for member in clients.members]
     np.testing.assert_allclose(
         per_client.newton(one(weights, 1e-3, 4), 20),
         per_sample.newton(one(scaled / scaled.sum(), 1e-3, 4), 20),
@@ -137,21 +135,21 @@ def test_separable_rows_and_single_classes_do_no_harm() -> None:
 
 
 def test_a_round_serves_all_models() -> None:
-    asked = federation(6)
-    front, _ = front_of(asked)
-    before = asked.traffic.rounds
+    clients = federation(6)
+    front, _ = front_of(clients)
+    before = clients.traffic.rounds
     rng = np.random.default_rng(0)
     many = ModelRequest(rng.dirichlet(np.ones(3), 40), np.full(40, 1e-3), np.zeros(40, int), np.zeros((40, front.size)))
     found = front.newton(many, 12)
-    assert asked.traffic.rounds - before <= 12
+    assert clients.traffic.rounds - before <= 12
     again = front.newton(many.some(np.array([7])), 12)
     np.testing.assert_allclose(found[7], again[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_rounds_are_bounded(rounds: int) -> None:
-    asked = federation(7)
-    front, _ = front_of(asked)
-    before = asked.traffic.rounds
+    clients = federation(7)
+    front, _ = front_of(clients)
+    before = clients.traffic.rounds
     front.newton(one(np.full(3, 1 / 3), 1e-6, front.size), rounds)
-    assert asked.traffic.rounds - before == rounds
+    assert clients.traffic.rounds - before == rounds

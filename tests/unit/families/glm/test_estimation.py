@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from comity.deciding.decision import Decision
+from comity.families.family import silent
+from comity.families.glm.convex_front import ConvexFront
 from comity.families.glm.estimation import OWN_PENALTIES, Classes
 from comity.game.equilibrium import find_equilibrium
 from comity.questions import FitAlone, Split
@@ -30,30 +32,31 @@ def fitted(*penalties: float, per_client: bool = False, found: float) -> tuple[n
     """Return the penalties (4, N) of models of every kind, and those that clients ask for."""
     federation, schema = labelled(*ROWS.astype(int).tolist(), effect=0.0)  # where there is nothing to learn, much
     split = Split(folds=2, repeats=2, judges=2)
-    fit = Classes(federation, schema, split, per_client, np.array(penalties), lambda stage, done, of: None)
-    _, given = fit.models(fit.fronts()[:1], [everybody_at(WEIGHTS, found)])
+    front = ConvexFront(federation, schema, split, per_client)
+    fit = Classes(front, np.array(penalties), silent)
+    _, taken = fit.models(fit.fronts()[:1], [everybody_at(WEIGHTS, found)])
     own = federation.ask(FitAlone(schema, split, np.array(penalties)))
-    return np.array([each[0] for each in given.values()]), np.array([answer.penalties[0] for answer in own.values()])
+    return np.array([each[0] for each in taken.values()]), np.array([answer.penalties[0] for answer in own.values()])
 
 
 @pytest.mark.parametrize("per_client", [False, True])
 def test_a_shared_model_is_shrunk_as_much_as_the_clients_own_rows_ask_for(per_client: bool) -> None:
     """At least by its own penalty times its rows, as a share of those gathered: of each client, by its row's weight."""
-    given, own = fitted(*OWN_PENALTIES, per_client=per_client, found=1e-9)
+    taken, own = fitted(*OWN_PENALTIES, per_client=per_client, found=1e-9)
     assert (own > 1e-3).all(), "or there is nothing to keep"
-    np.testing.assert_array_equal(given[0], own)
+    np.testing.assert_array_equal(taken[0], own)
     row_weights = WEIGHTS / ROWS if per_client else WEIGHTS
     gathered = (row_weights / row_weights.max(axis=1, keepdims=True)) @ ROWS
     expected = own * np.minimum(ROWS / gathered, 1.0)
     expected[1] = own[1]  # it is alone
     for kind in (1, 2):
-        np.testing.assert_allclose(given[kind], expected)
-        assert given[kind][0] < own[0]
-    np.testing.assert_allclose(given[3], 1e-9)  # one model for all has the penalty that was found for it
+        np.testing.assert_allclose(taken[kind], expected)
+        assert taken[kind][0] < own[0]
+    np.testing.assert_allclose(taken[3], 1e-9)  # one model for all has the penalty that was found for it
 
 
-def test_a_larger_penalty_stays_and_one_that_was_told_is_taken() -> None:
-    given, own = fitted(*OWN_PENALTIES, found=100.0)
-    np.testing.assert_allclose(given[1:], [[100.0, own[1], 100.0]] * 2 + [[100.0] * 3])
-    given, _ = fitted(0.25, found=0.25)
-    np.testing.assert_allclose(given, 0.25)
+def test_a_larger_penalty_stays_and_a_fixed_one_is_taken() -> None:
+    taken, own = fitted(*OWN_PENALTIES, found=100.0)
+    np.testing.assert_allclose(taken[1:], [[100.0, own[1], 100.0]] * 2 + [[100.0] * 3])
+    taken, _ = fitted(0.25, found=0.25)
+    np.testing.assert_allclose(taken, 0.25)

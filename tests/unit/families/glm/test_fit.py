@@ -14,10 +14,10 @@ from comity.search.descent import Points
 def decided(**wishes: str) -> Decision:
     """A decision by what clients a, b, c, d want with everybody willing; in its coalition one has whom it can."""
     equilibrium = find_equilibrium(list("abcd"), lambda client, remaining: remaining & set(wishes.get(client, "")))
-    wanted = np.array([[j == i or j in wishes.get(i, "") for j in "abcd"] for i in "abcd"])
+    chosen = np.array([[j == i or j in wishes.get(i, "") for j in "abcd"] for i in "abcd"])
     sets = np.array([[j in equilibrium.collaborators_of(i) for j in "abcd"] for i in "abcd"])
     nowhere = Points(np.eye(4), np.zeros(4), np.zeros(4))
-    return Decision(equilibrium, dict.fromkeys(ModelKind, nowhere), sets, wanted, np.zeros(4), 0.0, (), nowhere)
+    return Decision(equilibrium, dict.fromkeys(ModelKind, nowhere), sets, chosen, np.zeros(4), 0.0, (), nowhere)
 
 
 def test_a_client_has_one_model_where_it_has_one_and_is_judged_where_it_joined() -> None:

@@ -37,23 +37,23 @@ def test_two_round_bowls(ray: tuple[float, float]) -> None:
 def test_three_bowls_of_any_shape(size: int, weights: tuple[float, ...]) -> None:
     """The ray through a point of the Pareto set, known in closed form, must lead back to that point."""
     problem = random_quadratics(3, size, seed=5)
-    wanted = problem.optimum(np.array(weights))
-    ray = 1 / problem.losses(wanted)
+    optimum = problem.optimum(np.array(weights))
+    ray = 1 / problem.losses(optimum)
     ray /= ray.sum()
     end = descend(ExactPareto(), problem, ray, np.full(size, -1.5), steps=250)
     assert spread(ray * problem.losses(end)) < 0.02
-    np.testing.assert_allclose(problem.losses(end), problem.losses(wanted), rtol=0.02)
-    np.testing.assert_allclose(end, wanted, atol=0.03)
+    np.testing.assert_allclose(problem.losses(end), problem.losses(optimum), rtol=0.02)
+    np.testing.assert_allclose(end, optimum, atol=0.03)
 
 
 def test_ten_bowls() -> None:
     problem = random_quadratics(10, 20, seed=7)
-    wanted = problem.optimum(np.random.default_rng(8).dirichlet(np.full(10, 2.0)))
-    ray = 1 / problem.losses(wanted)
+    optimum = problem.optimum(np.random.default_rng(8).dirichlet(np.full(10, 2.0)))
+    ray = 1 / problem.losses(optimum)
     ray /= ray.sum()
     end = descend(ExactPareto(), problem, ray, np.zeros(20), steps=300)
     assert spread(ray * problem.losses(end)) < 0.02
-    np.testing.assert_allclose(problem.losses(end), problem.losses(wanted), rtol=0.02)
+    np.testing.assert_allclose(problem.losses(end), problem.losses(optimum), rtol=0.02)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_weighted_sums_end_at_the_ends_of_such_a_front(ray: tuple[float, float])
 def test_it_leaves_the_optimum_of_a_single_client() -> None:
     """There the gradient is zero, which counts as Pareto optimal: the paper's rules stay (see `ExactPareto`)."""
     problem = Quadratics(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([np.eye(2)] * 3))
-    wanted = np.array([0.3, 0.6])
-    ray = 1 / problem.losses(wanted)
+    optimum = np.array([0.3, 0.6])
+    ray = 1 / problem.losses(optimum)
     ray /= ray.sum()
     for start in (np.array([2.0, -1.0]), problem.centres[1]):
         end = descend(ExactPareto(), problem, ray, start)
         assert spread(ray * problem.losses(end)) < 0.02
-        np.testing.assert_allclose(end, wanted, atol=0.01)
+        np.testing.assert_allclose(end, optimum, atol=0.01)
 
 
 def test_a_ray_that_misses_the_front_ends_where_the_greatest_weighted_loss_is_least() -> None:

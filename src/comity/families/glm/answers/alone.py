@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from comity.core.arrays import Floats
@@ -39,72 +36,56 @@ def _fit_view(
     spared = spare_intercepts(loss.size, loss.outputs)
     descending = np.sort(penalties)[::-1]
     middle = loss.fit(counts, np.exp(np.log(penalties).mean()) * spared, np.zeros(loss.size))
-    fit = _Folds(loss, counts, spared)
     chosen = float(descending[0])
     if penalties.size > 1:
-        best = int(fit.losses(masks[:folds], descending, middle).argmin())
+        best = int(_fold_losses(loss, counts, masks[:folds], descending, middle).argmin())
         between = np.sqrt(descending[best] * descending[max(best - 1, 0) : best + 2])
         nearby = np.unique(np.append(between, descending[best]))[::-1]
-        chosen = float(nearby[int(fit.losses(masks[:folds], nearby, middle).argmin())])
+        chosen = float(nearby[int(_fold_losses(loss, counts, masks[:folds], nearby, middle).argmin())])
     model = loss.fit(counts, chosen * spared, middle)
-    lost = fit.losses(masks, np.array([chosen]), model)[0]
-    return model, chosen, float(lost / (counts.sum() * len(masks) / folds))
+    total = _fold_losses(loss, counts, masks, np.array([chosen]), model)[0]
+    return model, chosen, float(total / (counts.sum() * len(masks) / folds))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Folds:
-    """The cross-validated losses of a client's own models, by penalty."""
+def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Floats, whole: Floats) -> Floats:
+    """Return the sums (M,) of losses on some held-out folds, for penalties from the largest to the smallest.
 
-    loss: LogLoss
-    counts: Floats
-    spared: Floats
-
-    def losses(self, masks: Floats, descending: Floats, whole: Floats) -> Floats:
-        """Return the sums (M,) of losses on some held-out folds, for penalties from the largest to the smallest.
-
-        The model of each fold starts from that of the last penalty. With many rows for each parameter, one Newton step
-        from the model `whole` of all rows is enough; with few, it would stop short of the extreme parameters that a
-        small penalty allows, and make that penalty look too good.
-        """
-        loss, counts = self.loss, self.counts
-        parts = [counts * mask for mask in masks]
-        chosen = [np.flatnonzero(part) for part in parts]
-        held = [
-            _Held(LogLoss(loss.features[here], loss.target[here], loss.classes), part[here])
-            for part, here in zip(parts, chosen, strict=True)
+    The model of each fold starts from that of the last penalty. With many rows for each parameter, one Newton step
+    from the model `whole` of all rows is enough; with few, it would stop short of the extreme parameters that a
+    small penalty allows, and make that penalty look too good.
+    """
+    spared = spare_intercepts(loss.size, loss.outputs)
+    parts = [counts * mask for mask in masks]
+    held = [_rows_of(loss, part) for part in parts]
+    one_step = counts.sum() > _MIN_ROWS_FOR_ONE_STEP * loss.size
+    if one_step:
+        slope, curvature = loss.slope(whole, counts), loss.curvature(whole, counts)
+        # Of the rows that train each fold's model: their number, and slope and curvature at the model of all rows.
+        training = [
+            (counts.sum() - here.sum(), slope - part.slope(whole, here), curvature - part.curvature(whole, here))
+            for part, here in held
         ]
-        step = self._steps(held, whole) if counts.sum() > _MIN_ROWS_FOR_ONE_STEP * loss.size else None
-        models = [np.zeros(loss.size)] * len(parts)
-        lost = np.full(descending.size, np.inf)
-        for number, penalty in enumerate(descending):
+    models = [np.zeros(loss.size)] * len(parts)
+    losses = np.full(descending.size, np.inf)
+    for number, penalty in enumerate(descending):
+        ridge = 2 * penalty * spared
+        if one_step:
             models = [
-                step(fold, penalty)
-                if step
-                else loss.fit(counts - part, penalty * self.spared, models[fold], _MAX_ROUNDS_OF_FOLD)
-                for fold, part in enumerate(parts)
+                whole - np.linalg.solve(rest_curvature / rows + np.diag(ridge), rest_slope / rows + ridge * whole)
+                for rows, rest_slope, rest_curvature in training
             ]
-            lost[number] = sum(judge.loss.rows(model) @ judge.counts for judge, model in zip(held, models, strict=True))
-            if number >= _MAX_WORSE_PENALTIES and (np.diff(lost[number - _MAX_WORSE_PENALTIES : number + 1]) > 0).all():
-                break  # smaller penalties are worse still
-        return lost
-
-    def _steps(self, held: list[_Held], whole: Floats) -> Callable[[int, float], Floats]:
-        """Return a function that fits the model without a fold, by one Newton step from the model of all rows."""
-        slope, curvature = self.loss.slope(whole, self.counts), self.loss.curvature(whole, self.counts)
-        without = [(part.loss.slope(whole, part.counts), part.loss.curvature(whole, part.counts)) for part in held]
-
-        def step(fold: int, penalty: float) -> Floats:
-            fold_slope, fold_curvature = without[fold]
-            rest, ridge = self.counts.sum() - held[fold].counts.sum(), 2 * penalty * self.spared
-            system = (curvature - fold_curvature) / rest + np.diag(ridge)
-            return np.asarray(whole - np.linalg.solve(system, (slope - fold_slope) / rest + ridge * whole))
-
-        return step
+        else:
+            models = [
+                loss.fit(counts - part, penalty * spared, model, _MAX_ROUNDS_OF_FOLD)
+                for part, model in zip(parts, models, strict=True)
+            ]
+        losses[number] = sum(part.rows(model) @ here for (part, here), model in zip(held, models, strict=True))
+        if number >= _MAX_WORSE_PENALTIES and (np.diff(losses[number - _MAX_WORSE_PENALTIES : number + 1]) > 0).all():
+            break  # smaller penalties are worse still
+    return losses
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    """The rows of a fold, and how often each counts."""
-
-    loss: LogLoss
-    counts: Floats
+def _rows_of(loss: LogLoss, counts: Floats) -> tuple[LogLoss, Floats]:
+    """Return the rows that count, and how often each does."""
+    here = np.flatnonzero(counts)
+    return LogLoss(loss.features[here], loss.target[here], loss.classes), counts[here]

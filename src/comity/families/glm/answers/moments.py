@@ -33,14 +33,9 @@ def expand(rows: Rows, question: Expand) -> Expansion:
         for view, points in enumerate(question.points)
     ]
     gram, cross, square, count = (np.stack(part) for part in zip(*folds, strict=True))
-    return Expansion(
-        gram,
-        cross,
-        square,
-        count,
-        whole_gram=np.array([[gram for gram, _ in each] for each in whole]),
-        whole_cross=np.array([[cross for _, cross in each] for each in whole]),
-    )
+    whole_gram = np.array([[gram for gram, _ in each] for each in whole])
+    whole_cross = np.array([[cross for _, cross in each] for each in whole])
+    return Expansion(gram, cross, square, count, whole_gram, whole_cross)
 
 
 def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -> tuple[Floats, ...]:

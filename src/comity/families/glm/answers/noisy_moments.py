@@ -39,17 +39,12 @@ def noisy_expand(rows: Rows, question: Expand, noise: Noise) -> Expansion:
     _check_points(points, split.views, here.loss.size)
     squares = (split.repeats + points.shape[1]) * max_squared_count(split, np.ones(split.views))
     own = points[:, question.own]
-    whole = np.array(
-        [[_sums(here.loss, at, count[None], noise)[0, 2:] for at in each] for each, count in _pairs(points, splits)]
-    )
+    views = zip(points, splits.counts, strict=True)
+    whole = np.array([[_sums(here.loss, at, count[None], noise)[0, 2:] for at in each] for each, count in views])
     sums, whole = noise.add_to(squares, _of_folds(here.loss, splits, own, noise), whole)
     slope, curvature = whole[..., : points.shape[-1]], _mirrored(whole[..., points.shape[-1] :])
-    gram, cross, square, count = _expanded(sums, own[:, None], noise)
     return Expansion(
-        gram,
-        cross,
-        square,
-        count,
+        *_expanded(sums, own[:, None], noise),
         whole_gram=curvature / 2,
         whole_cross=((curvature @ points[..., None])[..., 0] - slope) / 2,
     )
@@ -58,8 +53,7 @@ def noisy_expand(rows: Rows, question: Expand, noise: Noise) -> Expansion:
 def noisy_slopes(rows: Rows, question: Slopes, noise: Noise) -> SlopesAnswer:
     """Return noisy loss, gradient and curvature; a row contributes to each model of a view that has it."""
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
-    split, models = question.split, question.parameters
-    views = question.views
+    split, models, views = question.split, question.parameters, question.views
     if not (np.isin(views, np.arange(split.views)).all() and views.shape == models.shape[:1]):
         raise InputError(f"each model must be asked about one of the {split.views} views")
     _check_points(models, len(models), here.loss.size)
@@ -91,11 +85,8 @@ def _of_numbers(rows: Encoded, splits: Splits, squares: float, noise: Noise) -> 
 
 def _of_folds(loss: LogLoss, splits: Splits, points: Floats, noise: Noise) -> Floats:
     """Return the sums (V, K, …) of each view at its point (V, d), for each fold."""
-    return np.array([_sums(loss, at, view * splits.masks, noise) for at, view in _pairs(points, splits)])
-
-
-def _pairs(points: Floats, splits: Splits) -> list[tuple[Floats, Floats]]:
-    return list(zip(points, splits.counts, strict=True))
+    views = zip(points, splits.counts, strict=True)
+    return np.array([_sums(loss, at, count * splits.masks, noise) for at, count in views])
 
 
 def _sums(loss: LogLoss, at: Floats, counts: Floats, noise: Noise) -> Floats:

@@ -39,22 +39,22 @@ def answer(rows: int, split: Split, *penalties: float) -> tuple[FitAloneAnswer, 
 @pytest.mark.parametrize(("rows", "allowed"), [(40, 1e-6), (200, 3e-4)])  # of many rows it is one Newton step a fold
 def test_what_a_model_of_its_own_loses_is_the_mean_over_folds(repeats: int, rows: int, allowed: float) -> None:
     split = Split(folds=4, repeats=repeats, judges=2, seed=3)
-    given, loss, views = answer(rows, split, 0.05)
-    np.testing.assert_array_equal(given.penalties, 0.05)
-    for told, kept in zip(given.losses, views, strict=True):
-        assert told == pytest.approx(judged(loss, kept, split, 0.05), rel=allowed)
+    fitted, loss, views = answer(rows, split, 0.05)
+    np.testing.assert_array_equal(fitted.penalties, 0.05)
+    for value, kept in zip(fitted.losses, views, strict=True):
+        assert value == pytest.approx(judged(loss, kept, split, 0.05), rel=allowed)
 
 
 def test_the_penalty_is_the_one_that_loses_least() -> None:
     split = Split(folds=4, repeats=1, judges=2, seed=3)
     grid = np.logspace(-3, 1, 5)
-    given, loss, views = answer(40, split, *grid)
-    for told, penalty, kept in zip(given.losses, given.penalties, views, strict=True):
-        assert told == pytest.approx(judged(loss, kept, split, penalty), rel=1e-6)
-        assert told <= min(judged(loss, kept, split, each) for each in grid) + 1e-9
+    fitted, loss, views = answer(40, split, *grid)
+    for value, penalty, kept in zip(fitted.losses, fitted.penalties, views, strict=True):
+        assert value == pytest.approx(judged(loss, kept, split, penalty), rel=1e-6)
+        assert value <= min(judged(loss, kept, split, each) for each in grid) + 1e-9
 
 
 def test_resamples_have_the_penalty_of_all_rows() -> None:
-    given, _, _ = answer(40, Split(folds=4, repeats=1, judges=2, resamples=2), *np.logspace(-3, 1, 5))
-    assert given.parameters.shape == (5, 3)
-    np.testing.assert_array_equal(given.penalties[3:], given.penalties[0])
+    fitted, _, _ = answer(40, Split(folds=4, repeats=1, judges=2, resamples=2), *np.logspace(-3, 1, 5))
+    assert fitted.parameters.shape == (5, 3)
+    np.testing.assert_array_equal(fitted.penalties[3:], fitted.penalties[0])

@@ -29,7 +29,7 @@ def losses(models: np.ndarray, judges: int) -> tuple[np.ndarray, np.ndarray, np.
     loss = loss_of(federation.members[0], schema)
     cells = loss.target * 5 + assign_folds(loss.target, 5, 0, "c0", 1)
     judge = assign_folds(cells, judges, 0, "c0")
-    given = np.array(
+    predictions = np.array(
         [
             [
                 predict_linear(loss.features, each, len(schema.target.classes), schema.target.mean, schema.target.scale)
@@ -38,7 +38,7 @@ def losses(models: np.ndarray, judges: int) -> tuple[np.ndarray, np.ndarray, np.
             for kind in models
         ]
     )
-    right = given[:, judge, np.arange(ROWS), loss.target.astype(int)]
+    right = predictions[:, judge, np.arange(ROWS), loss.target.astype(int)]
     drawn = generator_for(0, "c0", FOR_ERRORS).multinomial(ROWS, np.full(ROWS, 1 / ROWS), 200)
     return -np.log(right), judge, drawn.astype(float)
 
@@ -52,29 +52,29 @@ def test_errors_are_those_of_resampled_rows_and_wider_for_the_models(judges: int
     """The deviation over resamples, times √(1 + J / (J - 1)): other rows would train other models."""
     models = some_models(judges)
     (alone, other), _, drawn = losses(models, judges)
-    given = evaluated(models, [[1.0] * judges] * 2)
+    evaluation = evaluated(models, [[1.0] * judges] * 2)
     wider = np.sqrt(1 + judges / (judges - 1))
-    assert given.errors[0] == pytest.approx(wider * mean(alone, drawn).std())
-    assert given.errors[1] == pytest.approx(wider * mean(other, drawn).std())
-    assert given.gain_errors[0] == 0
-    assert given.gain_errors[1] == pytest.approx(wider * mean(other - alone, drawn).std())
+    assert evaluation.errors[0] == pytest.approx(wider * mean(alone, drawn).std())
+    assert evaluation.errors[1] == pytest.approx(wider * mean(other, drawn).std())
+    assert evaluation.gain_errors[0] == 0
+    assert evaluation.gain_errors[1] == pytest.approx(wider * mean(other - alone, drawn).std())
 
 
 def test_the_error_of_a_figure_takes_in_that_of_its_gain() -> None:
     """Where some parts only judge the gain: what all rows say of the model alone, and these of the gain."""
     models = some_models(3)
     (alone, other), judge, drawn = losses(models, 3)
-    given = evaluated(models, [[1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    evaluation = evaluated(models, [[1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
     gained = mean(other - alone, drawn * (judge != 1))
     wider = np.sqrt(1 + 3 / 2)
-    assert given.gain_errors[1] == pytest.approx(wider * gained.std())
-    assert given.errors[1] == pytest.approx(wider * (mean(alone, drawn) + gained).std())
-    assert given.errors[0] == pytest.approx(wider * mean(alone, drawn).std())
+    assert evaluation.gain_errors[1] == pytest.approx(wider * gained.std())
+    assert evaluation.errors[1] == pytest.approx(wider * (mean(alone, drawn) + gained).std())
+    assert evaluation.errors[0] == pytest.approx(wider * mean(alone, drawn).std())
 
 
 def test_what_no_part_judges_cannot_be_said() -> None:
-    given = evaluated(some_models(2), [[1.0, 1.0], [0.0, 0.0]])
-    for figures in (given.values, given.errors, given.gains, given.gain_errors):
+    evaluation = evaluated(some_models(2), [[1.0, 1.0], [0.0, 0.0]])
+    for figures in (evaluation.values, evaluation.errors, evaluation.gains, evaluation.gain_errors):
         assert np.isfinite(figures[0])
         assert np.isnan(figures[1])
 
