@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from comity.report.drawing.circle import BOLD, EM, Bounds, Circle, Place, Point, fit_inside, place_on_circle
 from comity.report.drawing.columns import stack_columns
@@ -26,16 +27,13 @@ class Box:
     @property
     def size(self) -> Point:
         """Its width and height."""
-        bounds = self.circle.bounds
-        return max(
-            bounds.width, EM * width_of(self.head) * BOLD
-        ) + 2 * _PADDING, bounds.height + _HEADING + 2 * _PADDING
+        width = max(self.circle.bounds.width, EM * width_of(self.head) * BOLD)
+        return width + 2 * _PADDING, self.circle.bounds.height + _HEADING + 2 * _PADDING
 
     @property
     def bounds(self) -> Bounds:
         """The rectangle that it covers."""
-        (left, top), (width, height) = self.corner, self.size
-        return Bounds(left, top - height, left + width, top)
+        return Bounds.below(self.corner, self.size)
 
     @property
     def centre(self) -> Point:
@@ -61,27 +59,21 @@ class Arrangement:
 
 def arrange(groups: Groups) -> Arrangement:
     """Return the layout of the coalitions and their clients."""
-    labels, parts = groups.labels, groups.by_peel()
-    inside = fit_inside(list(labels.values()))
-    boxes = [_box(groups.members[number], number, labels, inside=inside) for part in parts for number in part]
+    inside = fit_inside(list(groups.labels.values()))
+
+    def box_of(number: int) -> Box:
+        labels = [groups.labels[client] for client in groups.members[number]]
+        head = f"coalition {number + 1}" if len(labels) > 1 else "alone"
+        return Box(number, head, place_on_circle(labels, [len(labels)], inside=inside, wide=False))
+
+    parts = [[box_of(number) for number in part] for part in groups.by_peel()]
     with_peels = groups.peels is not None
-    sizes = iter(boxes)
-    layout = stack_columns(
-        [[next(sizes).size for _ in part] for part in parts], head=0.3 if with_peels else 0.0, between=0.6
-    )  # fmt: skip
-    placed = tuple(
-        Box(box.number, box.head, box.circle, corner) for box, corner in zip(boxes, layout.corners, strict=True)
-    )
+    sizes = [[box.size for box in part] for part in parts]
+    corners, peels = stack_columns(sizes, head=0.3 if with_peels else 0.0, between=0.6)
+    boxes = tuple(replace(box, corner=corner) for box, corner in zip(chain.from_iterable(parts), corners, strict=True))
     places: dict[str, Place] = {}
     centres: dict[str, Point] = {}
-    for box in placed:
+    for box in boxes:
         for client, place in zip(groups.members[box.number], box.circle.places, strict=True):
             places[client], centres[client] = place.moved(*box.centre), box.centre
-    return Arrangement(placed, places, centres, layout.heads if with_peels else ())
-
-
-def _box(members: tuple[str, ...], number: int, labels: Mapping[str, str], *, inside: bool) -> Box:
-    head = f"coalition {number + 1}" if len(members) > 1 else "alone"
-    return Box(
-        number, head, place_on_circle([labels[client] for client in members], [len(members)], inside=inside, wide=False)
-    )
+    return Arrangement(boxes, places, centres, tuple(peels) if with_peels else ())

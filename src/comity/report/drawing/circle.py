@@ -35,6 +35,12 @@ class Bounds(NamedTuple):
         across, up = zip(*points, strict=True)
         return cls(min(across), min(up), max(across), max(up))
 
+    @classmethod
+    def below(cls, corner: Point, size: Point) -> Bounds:
+        """Return the rectangle of a width and height with this upper left corner."""
+        (left, top), (width, height) = corner, size
+        return cls(left, top - height, left + width, top)
+
     @property
     def width(self) -> float:
         """The distance from left to right."""
@@ -95,23 +101,18 @@ def place_on_circle(labels: Sequence[str], sizes: Sequence[int], *, inside: bool
     gap = _GROUP_GAP if 1 < len(sizes) < count else 0.0
     slots = count + gap * len(sizes)
     radius = 0.0 if count == 1 else 0.8 + 0.1 * slots if wide else 0.45 + 0.08 * slots
+    # One client is at the bottom, so that its label is below; two are side by side; more begin at the top.
+    first = {1: -pi / 2, 2: pi}.get(count, pi / 2)
     places: list[Place] = []
     slot = 0.0
     for size in sizes:
         for _ in range(size):
-            angle = _angle(slot, slots, count)
+            angle = first - 2 * pi * slot / slots
             places.append(_place(radius, angle, inside=inside, turned=count > _MAX_LEVEL_LABELS))
             slot += 1
         slot += gap
     corners = [corner for place, label in zip(places, labels, strict=True) for corner in _corners(place, label)]
     return Circle(tuple(places), Bounds.around(corners))
-
-
-def _angle(slot: float, slots: float, count: int) -> float:
-    """Return the angle of a slot, clockwise from the top; two clients are placed side by side."""
-    if count == 1:
-        return -pi / 2  # so that its label is below
-    return (pi if count == 2 else pi / 2) - 2 * pi * slot / slots
 
 
 def _place(radius: float, angle: float, *, inside: bool, turned: bool) -> Place:

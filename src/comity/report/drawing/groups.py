@@ -126,11 +126,11 @@ def _coalition_numbers(graph: BenefitGraph, coalitions: Iterable[Coalition]) -> 
         members = sorted(check_coalition(coalition, f"coalition {number + 1}"))
         if not members:
             raise InputError(f"coalition {number + 1} is empty; omit it")
-        places = [graph.position_of(client) for client in members]
-        for client, place in zip(members, places, strict=True):
+        for client in members:
+            place = graph.position_of(client)
             if numbers[place] >= 0:
                 raise InputError(f"client {shown(client)} is in two coalitions; each client is in one")
-        numbers[places] = number
+            numbers[place] = number
     if (numbers < 0).any():
         raise InputError(
             f"client {shown(graph.clients[int(np.argmin(numbers))])} is in no coalition; add it as a coalition of one"

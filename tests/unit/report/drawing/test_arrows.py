@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from comity.report.drawing.routes import bend_around, bend_inward, middle_of, usual_bend
+from comity.report.drawing.arrows import bend_around, bend_inward, middle_of, usual_bend
 
 
 def test_nothing_in_the_way_changes_nothing() -> None:
