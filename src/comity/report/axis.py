@@ -37,10 +37,8 @@ class Axis:
         >>> Axis.around([1.0, 2.0])
         Axis(low=0.96, high=2.04)
         """
-        known = [value for value in values if math.isfinite(value)]
-        if not known:
-            return None
-        low, high = min(known), max(known)
+        finite = [value for value in values if math.isfinite(value)]
+        low, high = min(finite, default=math.nan), max(finite, default=math.nan)
         if not math.isfinite(high - low):
             return None
         margin = _MARGIN * (high - low) or max(abs(high), 1.0) * _MARGIN

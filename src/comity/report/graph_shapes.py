@@ -12,7 +12,6 @@ from comity.core.arrays import Floats
 from comity.report.drawing.arrangement import Arrangement, arrange
 from comity.report.drawing.arrows import bend_around, bend_inward, choose_widths, middle_of
 from comity.report.drawing.circle import NODE, Bounds, Point
-from comity.report.drawing.colours import OKABE_ITO
 from comity.report.drawing.groups import Groups
 from comity.report.story import Story
 
@@ -21,26 +20,17 @@ _MARGIN = 0.2  # inches
 _PIXELS_PER_POINT = 1.4  # of line width; a little more than on paper
 _CLEARANCE = NODE + 0.02  # inches from the centre of a node to where arrows begin and end
 _HEAD_LENGTH, _HEAD_HALF_WIDTH = 0.105, 0.05  # of the head of a thin arrow, in inches
-_DASHES = {"-": "none", "--": "7 4", "-.": "9 3 2 3", ":": "2 3"}
-_SIDES = {
-    "in": ("middle", "central"),
-    "right": ("start", "central"),
-    "left": ("end", "central"),
-    "above": ("middle", "text-after-edge"),
-    "below": ("middle", "text-before-edge"),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text: its position, its anchor, and its rotation in degrees."""
+    """A text: a point, the side of the point on which the text extends, and its rotation in degrees."""
 
     text: str
     x: float
     y: float
-    anchor: str
-    baseline: str
-    turn: float = 0.0
+    side: str
+    turn: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +64,6 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True)
-class CoalitionLook:
-    """How a coalition looks: its colour (empty for a client alone) and the dashes of its line."""
-
-    colour: str
-    dash: str
-
-
-@dataclass(frozen=True, slots=True)
 class GraphShapes:
     """All shapes; nodes are in the order of the clients of the story, and arrows in the order of its edges."""
 
@@ -94,16 +76,18 @@ class GraphShapes:
     radius: float
 
 
-def choose_looks(story: Story) -> tuple[CoalitionLook, ...]:
-    """Return how each coalition looks."""
-    return tuple(
-        CoalitionLook(look.line if look.line in OKABE_ITO else "", _DASHES[look.style]) for look in _groups(story).looks
-    )
+def group_clients(story: Story) -> Groups:
+    """Return the coalitions of a story as groups of clients, without edges."""
+    numbers = np.array([member.coalition - 1 for member in story.members], np.int64)
+    peels = np.zeros(len(story.coalitions), np.int64)
+    for step in story.steps:
+        peels[list(step.left)] = step.number
+    no_edges = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return Groups(story.names, numbers, peels, no_edges, no_edges)
 
 
-def lay_out_graph(story: Story) -> GraphShapes:
-    """Return the shapes of the benefit graph of a story."""
-    groups = _groups(story)
+def lay_out_graph(story: Story, groups: Groups) -> GraphShapes:
+    """Return the shapes of the benefit graph of a story, whose coalitions are these groups."""
     arrangement = arrange(groups)
     corners = [corner for box in arrangement.boxes for corner in (box.corner, (box.bounds.right, box.bounds.low))]
     bounds = Bounds.around([*corners, *arrangement.peels]).wider(_MARGIN)
@@ -112,7 +96,7 @@ def lay_out_graph(story: Story) -> GraphShapes:
         return _pixels(point[0] - bounds.left), _pixels(bounds.high - point[1])
 
     def label(text: str, point: Point, side: str, turn: float = 0.0) -> Label:
-        return Label(text, *to_pixels(point), *_SIDES[side], round(-turn, 1) + 0.0)
+        return Label(text, *to_pixels(point), side, round(-turn, 1) + 0.0)
 
     nodes = []
     for client in story.names:
@@ -144,16 +128,6 @@ def lay_out_graph(story: Story) -> GraphShapes:
         tuple(peels),
         _pixels(NODE),
     )
-
-
-def _groups(story: Story) -> Groups:
-    """Return the coalitions as groups of clients."""
-    numbers = np.array([member.coalition - 1 for member in story.members], np.int64)
-    peels = np.zeros(len(story.coalitions), np.int64)
-    for step in story.steps:
-        peels[list(step.left)] = step.number
-    no_edges = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    return Groups(story.names, numbers, peels, no_edges, no_edges)
 
 
 def _obstacles(story: Story, arrangement: Arrangement, numbers: set[int], ends: set[str]) -> Floats:

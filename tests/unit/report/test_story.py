@@ -10,8 +10,7 @@ from hypothesis import given, settings
 import comity
 from comity.cli.equilibrium import build_document
 from comity.report import describe_client_result, describe_equilibrium, describe_result
-from comity.report.narrative import describe_peels
-from comity.report.story import build_steps
+from comity.report.narrative import build_steps
 from comity.result.client_result import ClientResult
 from comity.study import Study
 from support.reports import game_document, graph_document, result_of
@@ -24,12 +23,12 @@ NAMES = ("North", "South", "East", "West", "Centre", "Coast")
 @given(graphs())
 def test_steps_are_the_peels(graph: comity.BenefitGraph) -> None:
     found = comity.find_equilibrium(graph)
-    told = found.to_dict()
-    steps = build_steps(told, describe_peels(told))
+    document = found.to_dict()
+    steps = build_steps(document)
     for step, peel in zip(steps, found.peels, strict=True):
         assert step.remaining == peel.remaining
         assert set(step.edges) == set(peel.graph.edges())
-        assert {frozenset(told["coalitions"][number]["members"]) for number in step.left} == set(peel.stable)
+        assert {frozenset(document["coalitions"][number]["members"]) for number in step.left} == set(peel.stable)
         assert len(step.left) == len(peel.stable)
 
 

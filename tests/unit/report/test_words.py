@@ -5,6 +5,7 @@ import math
 import pytest
 
 from comity.core.estimates import Estimate, Standing
+from comity.core.metrics import METRICS
 from comity.report.words import MetricFormat, should_join, who_gains, who_trains, why_alone
 
 NOTHING = Estimate(math.nan, math.nan)
@@ -39,11 +40,11 @@ def standing(alone: float, coalition: float, error: float, best: float | None = 
 )
 def test_advice_follows_the_figures(metric: str, coalition: float, error: float, begins: str) -> None:
     told = standing(0.7, coalition, error)
-    assert should_join("A", told, ["B"], [], MetricFormat(metric, 2), "smallest").startswith(begins)
+    assert should_join("A", told, ["B"], [], MetricFormat(METRICS[metric], 2), "smallest").startswith(begins)
 
 
 def test_advice_to_those_who_stay_alone() -> None:
-    told, scale = standing(0.7, 0.7, 0.01, best=0.9), MetricFormat("auc", 2)
+    told, scale = standing(0.7, 0.7, 0.01, best=0.9), MetricFormat(METRICS["auc"], 2)
     assert should_join("A", told, [], [], scale, "smallest").startswith(
         "No need: no other client was found to make the model of A reliably better"
     )
@@ -57,7 +58,7 @@ def test_advice_to_those_who_stay_alone() -> None:
 
 
 def test_the_rule_of_clipped_weights_is_told_as_what_it_is() -> None:
-    told, scale = standing(0.7, 0.7, 0.01), MetricFormat("auc", 2)
+    told, scale = standing(0.7, 0.7, 0.01), MetricFormat(METRICS["auc"], 2)
     alone = "no other client has much weight in the best model for A"
     assert should_join("A", told, [], [], scale, "clip") == f"No need: {alone}. Alone, its AUC is 0.70."
     assert why_alone(["A"], {}, "clip") == [f"N{alone[1:]}."]
@@ -65,7 +66,7 @@ def test_the_rule_of_clipped_weights_is_told_as_what_it_is() -> None:
 
 def test_what_cannot_be_said_is_said_with_what_it_needs() -> None:
     judged, not_judged = standing(0.7, math.nan, math.nan), standing(math.nan, math.nan, math.nan)
-    scale = MetricFormat("auc", 2)
+    scale = MetricFormat(METRICS["auc"], 2)
     assert who_gains({"A": judged}, ["A"], scale) == ["The gain of A cannot be estimated from the available rows."]
     assert should_join("A", not_judged, ["B"], [], scale, "smallest").endswith(
         "(AUC needs rows of more than one class)."
@@ -77,13 +78,13 @@ def test_what_cannot_be_said_is_said_with_what_it_needs() -> None:
 
 def test_an_interval_of_no_width_says_nothing() -> None:
     told = {"A": standing(0.7, 0.6, 0.0)}
-    assert who_gains(told, ["A"], MetricFormat("auc", 2)) == [
+    assert who_gains(told, ["A"], MetricFormat(METRICS["auc"], 2)) == [
         "For A, the change on held-out rows may be due to chance (AUC: A 0.70 → 0.60)."
     ]
 
 
 def test_who_is_in_a_coalition_without_using_it_is_not_called_alone() -> None:
-    told = should_join("A", standing(0.7, 0.7, 0.01), [], [], MetricFormat("auc", 2), "clip", ["B"])
+    told = should_join("A", standing(0.7, 0.7, 0.01), [], [], MetricFormat(METRICS["auc"], 2), "clip", ["B"])
     assert told.startswith(
         "Optional: B trains with the rows of A, but no other client's rows have weight in its own model."
     )
@@ -91,7 +92,7 @@ def test_who_is_in_a_coalition_without_using_it_is_not_called_alone() -> None:
 
 def test_who_gains_is_parted_by_chance() -> None:
     told = {"A": standing(0.7, 0.8, 0.01), "B": standing(0.7, 0.8, 0.2), "C": standing(0.7, 0.6, 0.01)}
-    lines = who_gains(told, ["A", "B", "C"], MetricFormat("auc", 2))
+    lines = who_gains(told, ["A", "B", "C"], MetricFormat(METRICS["auc"], 2))
     assert lines[0] == "A gains significantly: AUC 0.70 → 0.80."
     assert lines[1].startswith("For B, ")
     assert lines[2].startswith("C would do significantly worse")

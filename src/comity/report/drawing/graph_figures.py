@@ -11,11 +11,10 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from comity.game.graph import BenefitGraph
-from comity.report.drawing.arrangement import arrange
+from comity.report.drawing.arrangement import arrange, stack_columns
 from comity.report.drawing.arrows import Edge, bend_around, bend_inward, choose_widths, usual_bend
 from comity.report.drawing.circle import BOLD, EM, Bounds, Point, fit_inside, place_on_circle
 from comity.report.drawing.colours import ALONE, FAINT, PLAIN
-from comity.report.drawing.columns import stack_columns
 from comity.report.drawing.groups import Groups
 from comity.report.drawing.labels import group_identifier, identifier, width_of
 from comity.report.drawing.sheet import Sheet
