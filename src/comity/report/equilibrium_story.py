@@ -17,15 +17,7 @@ NO_PROOF = "The coalitions follow from who wants whom; without utilities there i
 
 
 def describe_equilibrium(document: Mapping[str, Any], written: str = "") -> Story:
-    """Return the content of the report of an equilibrium.
-
-    Args:
-        document: What ``equilibrium.json`` holds.
-        written: When it was saved, as text.
-
-    Raises:
-        FormatError: The document lacks something, or its parts contradict each other.
-    """
+    """Return the content of the report of what ``equilibrium.json`` holds; `written` is when it was saved, as text."""
     try:
         return _story(document, written)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -102,10 +102,10 @@ def lay_out_graph(story: Story, groups: Groups) -> GraphShapes:
     for client in story.names:
         place = arrangement.places[client]
         nodes.append(Node(*to_pixels(place.node), label(groups.labels[client], place.label, place.side, place.turn)))
-    frames = [
-        Frame(*to_pixels(box.corner), *map(_pixels, box.size), label(box.head, box.heading, "right"))
-        for box in sorted(arrangement.boxes, key=lambda box: box.number)
-    ]
+    frames = []
+    for box in sorted(arrangement.boxes, key=lambda box: box.number):
+        size = _pixels(box.size[0]), _pixels(box.size[1])
+        frames.append(Frame(*to_pixels(box.corner), *size, label(box.head, box.heading, "right")))
     widths = choose_widths(story.edges, story.contributions or None)
     coalition_of, unmet = {member.name: member.coalition - 1 for member in story.members}, set(story.unmet)
     arrows = []

@@ -144,15 +144,13 @@ def _describe_scores(standing: Standing, scores: MetricFormat) -> tuple[Dot, ...
 
 
 def _sensitivity(result: Result) -> Sensitivity:
-    sure = result.confidence
-    if sure is not None:
+    if sure := result.confidence:
         edges = sorted(((*edge, share) for edge, share in sure.edges.items()), key=lambda row: -row[2])
         return Sensitivity(sure.resamples, sure.equilibrium, tuple(edges))
+    how = "With networks, this would take one training per resample; it is available for linear models."
     if "resamples" in result.family.settings:
-        return Sensitivity(how="Add --resamples 50 to test it; this takes about fifty times as long as the search.")
-    return Sensitivity(
-        how="With networks, this would take one training per resample; it is available for linear models."
-    )
+        how = "Add --resamples 50 to test it; this takes about fifty times as long as the search."
+    return Sensitivity(how=how)
 
 
 def _done(result: Result, written: str) -> Iterator[tuple[str, str]]:

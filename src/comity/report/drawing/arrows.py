@@ -26,7 +26,7 @@ _CLEARANCE = 0.06  # inches around a box
 _SHARES = np.linspace(0.02, 0.98, 33)[:, None]
 
 
-def check_weights(weights: Mapping[Edge, float] | None) -> None:
+def check_weights(weights: Mapping[Edge, object] | None) -> None:
     """Check that every weight is a finite number."""
     for edge, weight in (weights or {}).items():
         if not isinstance(weight, int | float | np.number) or not isfinite(weight):

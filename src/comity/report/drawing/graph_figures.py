@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Patch
@@ -54,7 +55,7 @@ def draw_coalitions(groups: Groups, weights: Mapping[Edge, float] | None) -> She
     layout = arrange(groups)
     for box in layout.boxes:
         members, look = groups.members[box.number], groups.looks[box.number]
-        sheet.box(*box.corner, box.size, look, group_identifier("coalition", box.number + 1, members))
+        sheet.box(box.bounds, look, group_identifier("coalition", box.number + 1, members))
         sheet.text(box.heading, box.head, "right", weight="bold")
         for client in members:
             sheet.client(client, groups.labels[client], layout.places[client], look)
@@ -64,7 +65,7 @@ def draw_coalitions(groups: Groups, weights: Mapping[Edge, float] | None) -> She
         ends = layout.places[giver].node, layout.places[receiver].node
         sheet.arrow(*ends, identifier("edge", giver, receiver), width, bend_inward(*ends, layout.centres[giver]))
     unmet = groups.named(groups.across)
-    dashed = {"color": FAINT, "linestyle": (0, (4, 3)), "zorder": 1.5}
+    dashed: dict[str, Any] = {"color": FAINT, "linestyle": (0, (4, 3)), "zorder": 1.5}
     for giver, receiver in unmet:
         ends = layout.places[giver].node, layout.places[receiver].node
         sheet.arrow(*ends, identifier("unmet", giver, receiver), 0.8, usual_bend(*ends), **dashed)
@@ -87,7 +88,7 @@ def draw_components(components: Groups, weights: Mapping[Edge, float] | None) ->
         names, members = lists[number], components.members[number]
         bounds[number] = Bounds.below(corner, names.size)
         gid = group_identifier("component", number + 1, members)
-        patches[number] = sheet.box(*corner, names.size, components.looks[number], gid)
+        patches[number] = sheet.box(bounds[number], components.looks[number], gid)
         heading, *starts = names.starts(corner)
         if names.head:
             sheet.text(heading, names.head, "right", weight="bold")

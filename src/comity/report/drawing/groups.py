@@ -19,6 +19,7 @@ from comity.report.drawing.labels import choose_labels
 
 Integers = NDArray[np.int64]
 Edges = tuple[Integers, Integers]  # the positions of collaborators, and of the clients that want them
+Partition = Equilibrium | Iterable[Coalition] | None  # none for the equilibrium of the graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class Groups:
         return cls._of(graph, found.numbers.astype(np.int64), found.peel_of.astype(np.int64))
 
     @classmethod
-    def coalitions(cls, graph: BenefitGraph, partition: Equilibrium | Iterable[Coalition] | None) -> Groups:
+    def coalitions(cls, graph: BenefitGraph, partition: Partition) -> Groups:
         """Return the coalitions of an equilibrium, given coalitions, or those that the graph leads to.
 
         Of an equilibrium, the edges inside are the wishes of the members when they left, those across the unmet wishes.

@@ -54,7 +54,7 @@ def identifier(kind: str, *names: str) -> str:
     >>> identifier("edge", "a", "b c"), identifier("client", "a,b→c")
     ('edge:a→b%20c', 'client:a%2Cb%E2%86%92c')
     """
-    return f"{kind}:{'→'.join(map(_quote, names))}"
+    return f"{kind}:{'→'.join(quote(name, safe='') for name in names)}"
 
 
 def group_identifier(kind: str, number: int, members: Iterable[str]) -> str:
@@ -63,11 +63,7 @@ def group_identifier(kind: str, number: int, members: Iterable[str]) -> str:
     >>> group_identifier("coalition", 1, ["a", "b"])
     'coalition:1:a,b'
     """
-    return f"{kind}:{number}:{','.join(map(_quote, members))}"
-
-
-def _quote(name: str) -> str:
-    return quote(name, safe="")
+    return f"{kind}:{number}:{','.join(quote(name, safe='') for name in members)}"
 
 
 def _shorten(text: str) -> str:

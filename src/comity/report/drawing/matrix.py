@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from comity.report.drawing.circle import EM, FONT
+from comity.report.drawing.circle import EM, FONT, Bounds
 from comity.report.drawing.colours import FAINT, INK
 from comity.report.drawing.groups import Groups
 from comity.report.drawing.labels import group_identifier, identifier
@@ -34,7 +34,7 @@ def draw_matrix(groups: Groups, head: str, kind: str = "", *, coloured: bool = F
     )
     image.set_clip_on(False)
     image.set_gid("edges")
-    sheet.reach((0.0, -side), (side, 0.0))
+    sheet.reach(Bounds(0.0, -side, side, 0.0))
     sheet.axes.add_patch(
         Rectangle((0, -side), side, side, facecolor="none", edgecolor=FAINT, linewidth=0.6, clip_on=False)
     )

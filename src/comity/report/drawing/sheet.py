@@ -81,33 +81,26 @@ class Sheet:
         """Draw the node of a client, and its label inside or beside it."""
         style = "-" if look.style != ":" else ":"
         node = Circle(place.node, NODE, facecolor=look.node, edgecolor=INK, linewidth=0.9, linestyle=style, zorder=3)
-        self._add(node, identifier("node", name))
-        x, y = place.node
-        self.reach((x - NODE, y - NODE), (x + NODE, y + NODE))
-        self.text(place.label, label, place.side, identifier("client", name), turn=place.turn)
+        self._add(node, identifier("node", name), Bounds.around([place.node]).wider(NODE))
+        self.text(place.label, label, place.side, identifier("client", name), place.turn)
 
-    def text(
-        self, point: Point, text: str, side: str, gid: str | None = None, *, turn: float = 0.0, **other: Any
-    ) -> None:
+    def text(self, point: Point, text: str, side: str, gid: str = "", turn: float = 0.0, **other: Any) -> None:
         """Write a text on one side of a point, or centred on it."""
         across, up = _SIDES[side]
-        written = self.axes.text(
-            *point, text, ha=across, va=up, rotation=turn, rotation_mode="anchor", color=other.pop("color", INK),
-            zorder=4, clip_on=False, **other,
+        self.axes.text(
+            *point, text, ha=across, va=up, rotation=turn, rotation_mode="anchor", zorder=4, clip_on=False,
+            gid=gid or None, **{"color": INK, **other},
         )  # fmt: skip
-        written.set_parse_math(False)
-        written.set_gid(gid)
 
-    def box(self, left: float, top: float, size: Point, look: Look, gid: str) -> Patch:
+    def box(self, bounds: Bounds, look: Look, gid: str) -> Patch:
         """Draw a box with round corners."""
-        low, (width, height) = top - size[1], size
+        inner = bounds.wider(-_ROUND)
         patch = FancyBboxPatch(
-            (left + _ROUND, low + _ROUND), width - 2 * _ROUND, height - 2 * _ROUND,
+            (inner.left, inner.low), inner.width, inner.height,
             boxstyle=f"round,pad={_ROUND},rounding_size={_ROUND}", facecolor=look.background, edgecolor=look.line,
             linewidth=1.6, linestyle=look.style, zorder=1,
         )  # fmt: skip
-        self._add(patch, gid)
-        self.reach((left, low), (left + width, top))
+        self._add(patch, gid, bounds)
         return patch
 
     def arrow(self, start: Point, end: Point, gid: str, width: float, bend: float, **other: Any) -> None:
@@ -118,12 +111,11 @@ class Sheet:
             shrinkB=shrink, mutation_scale=8.0 + 1.5 * width, capstyle="butt", joinstyle="miter",
             **{"color": INK, "zorder": 2.0, **other},
         )  # fmt: skip
-        self._add(arrow, gid)
-        self.reach(middle_of(start, end, bend))
+        self._add(arrow, gid, Bounds.around([middle_of(start, end, bend)]))
 
-    def reach(self, *points: Point) -> None:
-        """Extend the figure to some points."""
-        self._reached.extend(points)
+    def reach(self, bounds: Bounds) -> None:
+        """Extend the figure to a rectangle."""
+        self._reached.extend([(bounds.left, bounds.low), (bounds.right, bounds.high)])
 
     def caption(self, lines: str, larger: float = 1.0) -> None:
         """Write a caption below everything; its first line is the title."""
@@ -168,7 +160,8 @@ class Sheet:
         renderer: RendererAgg = FigureCanvasAgg(self.figure).get_renderer()  # type: ignore[no-untyped-call]
         return renderer
 
-    def _add(self, patch: Patch, gid: str) -> None:
+    def _add(self, patch: Patch, gid: str, bounds: Bounds) -> None:
+        self.reach(bounds)
         patch.set_gid(gid)
         patch.set_clip_on(False)
         self.axes.add_artist(patch)  # faster than `add_patch`, which computes data limits that are set in `fit` anyway
