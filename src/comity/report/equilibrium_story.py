@@ -52,7 +52,7 @@ def _story(document: Mapping[str, Any], written: str) -> Story:
         title="Who should train with whom",
         answer=tuple(answer),
         coalitions=coalitions,
-        members=tuple(_member(document, client, number, steps[0].edges, unmet, contributions) for client in clients),
+        members=tuple(_member(document, client, number[client], steps[0].edges, contributions) for client in clients),
         steps=steps,
         unmet=unmet,
         contributions=contributions,
@@ -64,20 +64,15 @@ def _story(document: Mapping[str, Any], written: str) -> Story:
 
 
 def _member(
-    document: Mapping[str, Any],
-    client: str,
-    number: Mapping[str, int],
-    edges: tuple[Edge, ...],
-    unmet: tuple[Edge, ...],
-    contributions: Mapping[Edge, float],
+    document: Mapping[str, Any], client: str, number: int, edges: tuple[Edge, ...], contributions: Mapping[Edge, float]
 ) -> Member:
-    members = document["coalitions"][number[client] - 1]["members"]
-    lost = [giver for giver, receiver in unmet if receiver == client]
+    members = document["coalitions"][number - 1]["members"]
+    lost = [wish["collaborator"] for wish in document["unmet"] if wish["client"] == client]
     values = {name: float(value) for name, value in document.get("utilities", {}).get(client, {}).items()}
     gain = values.get("coalition", math.nan) - values.get("alone", math.nan)
     return Member(
         name=client,
-        coalition=number[client],
+        coalition=number,
         advice=_advice(client, [name for name in members if name != client], lost),
         unmet=tuple(describe_unmet_wish(client, giver) for giver in lost),
         partners=tuple(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ def render(story: Story) -> str:
         story=story,
         style=_asset("report.css"),
         script=_asset("report.js"),
-        data=_script_json(_data(story, edges, place_of)),
+        data=_data(story, edges, place_of),
         shapes=lay_out_graph(story, groups) if len(edges) <= _MAX_EDGES_DRAWN else None,
         looks=groups.looks,
         edges=edges,
@@ -123,14 +122,6 @@ def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, 
     }
 
 
-def _script_json(data: Any) -> Markup:
-    """Return JSON for a script element, in which no name can end the element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - it has no character with a meaning in HTML
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -141,6 +132,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = capitalise
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment
 
 

@@ -38,15 +38,15 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def list_names(names: Sequence[str], limit: int = _MAX_NAMES) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Write names as in a sentence; of a long list, the first ones and how many more there are.
 
-    >>> list_names(["a", "b"]), list_names([str(n) for n in range(20)], limit=2)
-    ('a and b', '0, 1 and 18 more')
+    >>> list_names(["a", "b"]), list_names([str(n) for n in range(20)])
+    ('a and b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more')
     """
-    if len(names) <= limit + 1:
+    if len(names) <= _MAX_NAMES + 1:
         return join(names)
-    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+    return f"{', '.join(names[:_MAX_NAMES])} and {len(names) - _MAX_NAMES:,} more"
 
 
 def describe_unmet_wish(client: str, other: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from comity.report.drawing.circle import BOLD, EM, Bounds, Circle, Place, Point, fit_inside, place_on_circle
+from comity.report.drawing.circle import BOLD, EM, Bounds, Place, Point, fit_inside, place_on_circle
 from comity.report.drawing.groups import Groups
 from comity.report.drawing.labels import width_of
 
@@ -19,18 +19,19 @@ _MAX_WIDTH = 16.0  # of a line of parts
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A coalition's circle, with room for a heading above it; `corner` is the upper left one."""
+    """A coalition's circle, the rectangle `inner` around it, and room for a heading; `corner` is the upper left one."""
 
     number: int
     head: str
-    circle: Circle
+    circle: list[Place]
+    inner: Bounds
     corner: Point = (0.0, 0.0)
 
     @property
     def size(self) -> Point:
         """Its width and height."""
-        width = max(self.circle.bounds.width, EM * width_of(self.head) * BOLD)
-        return width + 2 * _PADDING, self.circle.bounds.height + _HEADING + 2 * _PADDING
+        width = max(self.inner.width, EM * width_of(self.head) * BOLD)
+        return width + 2 * _PADDING, self.inner.height + _HEADING + 2 * _PADDING
 
     @property
     def bounds(self) -> Bounds:
@@ -40,7 +41,7 @@ class Box:
     @property
     def centre(self) -> Point:
         """The centre of the circle."""
-        (width, height), (x, y) = self.size, self.circle.bounds.centre
+        (width, height), (x, y) = self.size, self.inner.centre
         return self.corner[0] + width / 2 - x, self.corner[1] - (height + _HEADING) / 2 - y
 
     @property
@@ -66,7 +67,7 @@ def arrange(groups: Groups) -> Arrangement:
     def box_of(number: int) -> Box:
         labels = [groups.labels[client] for client in groups.members[number]]
         head = f"coalition {number + 1}" if len(labels) > 1 else "alone"
-        return Box(number, head, place_on_circle(labels, [len(labels)], inside=inside, wide=False))
+        return Box(number, head, *place_on_circle(labels, [len(labels)], inside=inside, wide=False))
 
     parts = [[box_of(number) for number in part] for part in groups.by_peel()]
     with_peels = groups.peels is not None
@@ -76,7 +77,7 @@ def arrange(groups: Groups) -> Arrangement:
     places: dict[str, Place] = {}
     centres: dict[str, Point] = {}
     for box in boxes:
-        for client, place in zip(groups.members[box.number], box.circle.places, strict=True):
+        for client, place in zip(groups.members[box.number], box.circle, strict=True):
             places[client], centres[client] = place.moved(*box.centre), box.centre
     return Arrangement(boxes, places, centres, tuple(peels) if with_peels else ())
 

@@ -14,6 +14,7 @@ from comity.errors import InputError
 from comity.report.drawing.circle import Point
 
 Edge = tuple[str, str]  # a collaborator, and the client that wants it
+Weights = Mapping[Edge, float] | None  # what the collaborator contributes, if it is known
 AnyEdge = TypeVar("AnyEdge", bound=Hashable)
 _MIN_WIDTH, _MAX_WIDTH = 0.5, 3.2  # points
 _MAX_EDGES_AT_FULL_WIDTH = 30

@@ -76,25 +76,20 @@ class Place:
         return Place((x + across, y + up), (u + across, v + up), self.side, self.turn)
 
 
-@dataclass(frozen=True, slots=True)
-class Circle:
-    """Clients on a circle around the origin, and the rectangle that contains them with their labels."""
-
-    places: tuple[Place, ...]
-    bounds: Bounds
-
-
 def fit_inside(labels: Sequence[str]) -> bool:
     """Return whether all labels fit into nodes; otherwise they are written beside them."""
     return all(width_of(label) <= _MAX_EMS_INSIDE for label in labels)
 
 
-def place_on_circle(labels: Sequence[str], sizes: Sequence[int], *, inside: bool, wide: bool) -> Circle:
-    """Place clients on a circle, clockwise from its top, in groups of these `sizes`.
+def place_on_circle(
+    labels: Sequence[str], sizes: Sequence[int], *, inside: bool, wide: bool
+) -> tuple[list[Place], Bounds]:
+    """Place clients on a circle around the origin, clockwise from its top, in groups of these `sizes`.
 
-    Labels are written `inside` the nodes, or beside them. A `wide` circle leaves more room for arrows.
+    Labels are written `inside` the nodes, or beside them. A `wide` circle leaves more room for arrows. Returns the
+    places, and the rectangle that contains the nodes and labels.
 
-    >>> [place.node for place in place_on_circle(["a", "b"], [2], inside=True, wide=False).places]
+    >>> [place.node for place in place_on_circle(["a", "b"], [2], inside=True, wide=False)[0]]
     [(-0.61, 0.0), (0.61, 0.0)]
     """
     count = len(labels)
@@ -112,7 +107,7 @@ def place_on_circle(labels: Sequence[str], sizes: Sequence[int], *, inside: bool
             slot += 1
         slot += gap
     corners = [corner for place, label in zip(places, labels, strict=True) for corner in _corners(place, label)]
-    return Circle(tuple(places), Bounds.around(corners))
+    return places, Bounds.around(corners)
 
 
 def _place(radius: float, angle: float, *, inside: bool, turned: bool) -> Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from comity.core.files import open_atomic
 from comity.core.names import shown
 from comity.errors import InputError, OutputError
 from comity.game.graph import BenefitGraph
-from comity.report.drawing.arrows import Edge, check_weights
+from comity.report.drawing.arrows import Weights, check_weights
 from comity.report.drawing.groups import Edges, Groups, Partition
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def draw(
     name: str = "",
     formats: Iterable[str] = ("svg",),
     equilibrium: Partition = None,
-    weights: Mapping[Edge, float] | None = None,
+    weights: Weights = None,
 ) -> tuple[Path, ...]:
     """Draw the benefit graph, its strongly connected components and the equilibrium into files.
 
@@ -81,12 +81,12 @@ def draw(
     return tuple(place / file for file in drawn)
 
 
-def plot(graph: BenefitGraph, equilibrium: Partition = None, weights: Mapping[Edge, float] | None = None) -> Figure:
+def plot(graph: BenefitGraph, equilibrium: Partition = None, weights: Weights = None) -> Figure:
     """Draw the coalitions, and who is a collaborator of whom, as a matplotlib figure, with arguments as in `draw`."""
     return _draw_sheets(graph, equilibrium, weights)["equilibrium"].figure
 
 
-def _draw_sheets(graph: BenefitGraph, equilibrium: Partition, weights: Mapping[Edge, float] | None) -> dict[str, Sheet]:
+def _draw_sheets(graph: BenefitGraph, equilibrium: Partition, weights: Weights) -> dict[str, Sheet]:
     """Return the drawings by name: with arrows, or as a matrix if there are too many."""
     check_weights(weights)
     require("matplotlib", "to draw figures")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
@@ -13,7 +12,7 @@ from matplotlib.patches import Patch
 
 from comity.game.graph import BenefitGraph
 from comity.report.drawing.arrangement import arrange, stack_columns
-from comity.report.drawing.arrows import Edge, bend_around, bend_inward, choose_widths, usual_bend
+from comity.report.drawing.arrows import Weights, bend_around, bend_inward, choose_widths, usual_bend
 from comity.report.drawing.circle import BOLD, EM, Bounds, Point, fit_inside, place_on_circle
 from comity.report.drawing.colours import ALONE, FAINT, PLAIN
 from comity.report.drawing.groups import Groups
@@ -28,7 +27,7 @@ _MAX_ROWS_IN_ONE_COLUMN = 6  # longer lists of names are set in several columns
 _BETWEEN = 0.9  # inches between parts
 
 
-def draw_benefit_graph(graph: BenefitGraph, components: Groups, weights: Mapping[Edge, float] | None) -> Sheet:
+def draw_benefit_graph(graph: BenefitGraph, components: Groups, weights: Weights) -> Sheet:
     """Draw a circle of clients, with the members of a component side by side, and every edge as an arrow.
 
     Clients without edges have a dotted outline.
@@ -36,8 +35,8 @@ def draw_benefit_graph(graph: BenefitGraph, components: Groups, weights: Mapping
     sheet = Sheet()
     order = [graph.clients[place] for place in components.order.tolist()]
     labels = [components.labels[client] for client in order]
-    circle = place_on_circle(labels, components.sizes.tolist(), inside=fit_inside(labels), wide=True)
-    places = dict(zip(order, circle.places, strict=True))
+    on_circle, _ = place_on_circle(labels, components.sizes.tolist(), inside=fit_inside(labels), wide=True)
+    places = dict(zip(order, on_circle, strict=True))
     edges = list(graph.edges())
     for (giver, receiver), width in choose_widths(edges, weights).items():
         ends = places[giver].node, places[receiver].node
@@ -49,7 +48,7 @@ def draw_benefit_graph(graph: BenefitGraph, components: Groups, weights: Mapping
     return sheet
 
 
-def draw_coalitions(groups: Groups, weights: Mapping[Edge, float] | None) -> Sheet:
+def draw_coalitions(groups: Groups, weights: Weights) -> Sheet:
     """Draw a box for each coalition, with arrows for the wishes at the time it formed; unmet wishes are dashed."""
     sheet = Sheet()
     layout = arrange(groups)
@@ -73,7 +72,7 @@ def draw_coalitions(groups: Groups, weights: Mapping[Edge, float] | None) -> She
     return sheet
 
 
-def draw_components(components: Groups, weights: Mapping[Edge, float] | None) -> Sheet:
+def draw_components(components: Groups, weights: Weights) -> Sheet:
     """Draw a box for each component with the names of its members, to the right of the components that it wants."""
     sheet = Sheet()
     lists = [
@@ -138,7 +137,7 @@ class _NameList:
         return [(left, top), *((left + column * self.column, first - row * _LINE_HEIGHT) for column, row in places)]
 
 
-def _widths_between(components: Groups, weights: Mapping[Edge, float] | None) -> dict[tuple[int, int], float]:
+def _widths_between(components: Groups, weights: Weights) -> dict[tuple[int, int], float]:
     """Return the widths of the arrows between components: by the number of edges, or by the sum of their weights."""
     sums: defaultdict[tuple[int, int], float] = defaultdict(float)
     number = dict(zip(components.clients, components.numbers.tolist(), strict=True))
