@@ -1,9 +1,8 @@
 """The report: one HTML file that opens from disk, written for everybody who has to agree on the decision."""
 
-from comity.report.client_story import describe_client_result
 from comity.report.equilibrium_story import describe_equilibrium
 from comity.report.page import render, render_client_page
-from comity.report.result_story import describe_result
+from comity.report.result_story import describe_client_result, describe_result
 from comity.report.run_report import (
     MAX_CLIENTS,
     fits_on_page,

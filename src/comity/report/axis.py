@@ -16,14 +16,6 @@ _MAX_PLACES = 9  # decimals; smaller numbers are written with an exponent
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """A round number as text, and its position on the axis (0 to 1)."""
-
-    text: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class Axis:
     """An axis from `low` to `high`."""
 
@@ -37,10 +29,8 @@ class Axis:
         >>> Axis.around([1.0, 2.0])
         Axis(low=0.96, high=2.04)
         """
-        known = [value for value in values if math.isfinite(value)]
-        if not known:
-            return None
-        low, high = min(known), max(known)
+        finite = [value for value in values if math.isfinite(value)]
+        low, high = min(finite, default=math.nan), max(finite, default=math.nan)
         if not math.isfinite(high - low):
             return None
         margin = _MARGIN * (high - low) or max(abs(high), 1.0) * _MARGIN
@@ -55,11 +45,11 @@ class Axis:
         return round(min(max((value - self.low) / (self.high - self.low), 0.0), 1.0), 4)
 
     @property
-    def ticks(self) -> tuple[Tick, ...]:
-        """Round numbers on the axis.
+    def ticks(self) -> list[tuple[str, float]]:
+        """Round numbers on the axis, as text, and their positions (0 to 1).
 
-        >>> [tick.text for tick in Axis(0.96, 2.04).ticks]
-        ['1.00', '1.25', '1.50', '1.75', '2.00']
+        >>> Axis(0.75, 2.25).ticks
+        [('1.0', 0.1667), ('1.5', 0.5), ('2.0', 0.8333)]
         """
         rough = (self.high - self.low) / _INTERVALS
         size = 10.0 ** math.floor(math.log10(rough))
@@ -71,4 +61,4 @@ class Axis:
         def text(value: float) -> str:
             return minus(format_number(value, places) if places < _MAX_PLACES else f"{value:.3g}")
 
-        return tuple(Tick(text(number * step), self.share(number * step)) for number in range(first, last + 1))
+        return [(text(number * step), self.share(number * step)) for number in range(first, last + 1)]

@@ -8,24 +8,16 @@ from typing import Any
 
 from comity.core.text import count
 from comity.errors import FormatError
-from comity.report.narrative import describe_peels
+from comity.report.narrative import build_steps
 from comity.report.proofs import describe_proof
-from comity.report.story import MODEL_LABELS, Dot, Edge, Member, Partner, Story, build_steps
+from comity.report.story import MODEL_LABELS, Dot, Edge, Member, Partner, Story
 from comity.report.words import describe_unmet_wish, list_names, minus, not_wanted, who_trains
 
 NO_PROOF = "The coalitions follow from who wants whom; without utilities there is nothing to prove."
 
 
 def describe_equilibrium(document: Mapping[str, Any], written: str = "") -> Story:
-    """Return the content of the report of an equilibrium.
-
-    Args:
-        document: What ``equilibrium.json`` holds.
-        written: When it was saved, as text.
-
-    Raises:
-        FormatError: The document lacks something, or its parts contradict each other.
-    """
+    """Return the content of the report of what ``equilibrium.json`` holds; `written` is when it was saved, as text."""
     try:
         return _story(document, written)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -36,89 +28,65 @@ def _story(document: Mapping[str, Any], written: str) -> Story:
     coalitions = tuple(tuple(coalition["members"]) for coalition in document["coalitions"])
     number = {client: place for place, members in enumerate(coalitions, start=1) for client in members}
     unmet = tuple((wish["collaborator"], wish["client"]) for wish in document["unmet"])
-    lines = describe_peels(document, list_names)
-    for tie in document.get("ties", ()):
-        sets = " or ".join(f"{{{list_names(members)}}}" for members in tie["sets"])
-        lines[tie["peel"] - 1].append(f"A tie: {tie['client']} does equally well with {sets}.")
-    steps = build_steps(document, lines)
+    steps = build_steps(document)
     proof = describe_proof(document["certificate"], coalitions, losses=False) if "certificate" in document else None
     contributions = {
         (inequality["without"][0], inequality["client"]): float(inequality["margin"])
         for inequality in document.get("certificate", {}).get("inner", ())
         if len(inequality["without"]) == 1
     }
-    members = tuple(
-        _member(document, client, number, steps[0].edges, unmet, contributions) for client in document["clients"]
-    )
-    is_game = document["kind"] == "game"
+    clients, is_game = document["clients"], document["kind"] == "game"
     answer = [*who_trains(coalitions), NO_PROOF if proof is None else proof.sentence]
     if unmet:
-        clients = sorted({client for _, client in unmet}, key=document["clients"].index)
-        answer.append(
-            f"{list_names(clients)} wanted somebody who did not want {'it' if len(clients) == 1 else 'them'}."
-        )
-    done = [
-        ("Data", f"a {document['kind']} of {count(len(document['clients']), 'client')}"),
-        ("Wishes", f"{count(len(steps[0].edges), 'wish', 'wishes')} in the benefit graph"),
-        ("Version", f"comity {document['comity']}"),
-    ]
-    if written:
-        done.append(("File dated", written))
-    done.append(("To repeat it", f"comity equilibrium {'GAME.json' if is_game else 'GRAPH'}"))
+        refused = sorted({client for _, client in unmet}, key=clients.index)
+        them = "it" if len(refused) == 1 else "them"
+        answer.append(f"{list_names(refused)} wanted somebody who did not want {them}.")
+    done = {
+        "Data": f"a {document['kind']} of {count(len(clients), 'client')}",
+        "Wishes": f"{count(len(steps[0].edges), 'wish', 'wishes')} in the benefit graph",
+        "Version": f"comity {document['comity']}",
+        "File dated": written,
+        "To repeat it": f"comity equilibrium {'GAME.json' if is_game else 'GRAPH'}",
+    }
     return Story(
         title="Who should train with whom",
         answer=tuple(answer),
         coalitions=coalitions,
-        members=members,
+        members=tuple(_member(document, client, number[client], steps[0].edges, contributions) for client in clients),
         steps=steps,
         unmet=unmet,
         contributions=contributions,
         unit="utility",
         axis="utility of each client" if is_game else "",
         proof=proof,
-        done=tuple(done),
+        done=tuple((name, text) for name, text in done.items() if text),
     )
 
 
 def _member(
-    document: Mapping[str, Any],
-    client: str,
-    number: Mapping[str, int],
-    edges: tuple[Edge, ...],
-    unmet: tuple[Edge, ...],
-    contributions: Mapping[Edge, float],
+    document: Mapping[str, Any], client: str, number: int, edges: tuple[Edge, ...], contributions: Mapping[Edge, float]
 ) -> Member:
-    members = document["coalitions"][number[client] - 1]["members"]
-    lost = [giver for giver, receiver in unmet if receiver == client]
-    partners = [giver for giver, receiver in edges if receiver == client and giver in members]
-    utilities = document.get("utilities", {}).get(client, {})
+    members = document["coalitions"][number - 1]["members"]
+    lost = [wish["collaborator"] for wish in document["unmet"] if wish["client"] == client]
+    values = {name: float(value) for name, value in document.get("utilities", {}).get(client, {}).items()}
+    gain = values.get("coalition", math.nan) - values.get("alone", math.nan)
     return Member(
         name=client,
-        coalition=number[client],
+        coalition=number,
         advice=_advice(client, [name for name in members if name != client], lost),
         unmet=tuple(describe_unmet_wish(client, giver) for giver in lost),
         partners=tuple(
             Partner(name, brings=minus(f"{contributions[name, client]:.6g}") if (name, client) in contributions else "")
-            for name in partners
+            for name, receiver in edges
+            if receiver == client and name in members
         ),
-        dots=_dots(utilities),
-        gain=_gain(utilities, joined=len(members) > 1),
+        dots=tuple(
+            Dot(label, values[name], text="unknown" if math.isnan(values[name]) else minus(f"{values[name]:.6g}"))
+            for name, label in MODEL_LABELS.items()
+            if name in values
+        ),
+        gain="" if len(members) == 1 or math.isnan(gain) else minus(f"{gain:+.6g}"),
     )
-
-
-def _dots(utilities: Mapping[str, float]) -> tuple[Dot, ...]:
-    values = {label: float(utilities[name]) for name, label in MODEL_LABELS.items() if name in utilities}
-    return tuple(
-        Dot(label, value, text="unknown" if math.isnan(value) else minus(f"{value:.6g}"))
-        for label, value in values.items()
-    )
-
-
-def _gain(utilities: Mapping[str, float], *, joined: bool) -> str:
-    if not joined or not {"alone", "coalition"} <= utilities.keys():
-        return ""
-    gain = float(utilities["coalition"]) - float(utilities["alone"])
-    return "" if math.isnan(gain) else minus(f"{gain:+.6g}")
 
 
 def _advice(client: str, others: list[str], lost: list[str]) -> str:

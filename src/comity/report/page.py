@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from markupsafe import Markup
 
 from comity.core.text import format_number, places_for
 from comity.report.axis import Axis
-from comity.report.client_story import ClientStory
-from comity.report.graph_shapes import choose_looks, lay_out_graph
+from comity.report.graph_shapes import group_clients, lay_out_graph
+from comity.report.result_story import ClientStory
 from comity.report.story import Dot, Story
 from comity.report.words import capitalise, minus
 
@@ -33,7 +32,7 @@ _AXIS_TITLE_WIDTH = 110.0  # pixels
 
 @dataclass(frozen=True, slots=True)
 class MatrixLayout:
-    """The layout of a matrix of clients, in pixels: the side of a cell, the room for names, and the whole side."""
+    """The layout of a matrix of clients, in pixels: the side of a cell, the room for names, and the side of it all."""
 
     cell: float
     room: float
@@ -53,10 +52,9 @@ class MatrixLayout:
 
 
 def render(story: Story) -> str:
-    """Return the report as HTML. All names are escaped: nothing that a client is called can become markup."""
-    edges = story.edges
+    """Return the report as HTML; names are escaped, so that none can become markup."""
+    edges, groups = story.edges, group_clients(story)
     place_of = {client: place for place, client in enumerate(story.names)}
-    dots = [dot for member in story.members for dot in member.dots if dot.known]
     given: defaultdict[str, float] = defaultdict(float)
     received: defaultdict[str, float] = defaultdict(float)
     for (giver, receiver), value in story.contributions.items():
@@ -67,16 +65,15 @@ def render(story: Story) -> str:
         story=story,
         style=_asset("report.css"),
         script=_asset("report.js"),
-        data=_script_json(_data(story, edges, place_of)),
-        shapes=lay_out_graph(story) if len(edges) <= _MAX_EDGES_DRAWN else None,
-        looks=choose_looks(story),
+        data=_data(story, edges, place_of),
+        shapes=lay_out_graph(story, groups) if len(edges) <= _MAX_EDGES_DRAWN else None,
+        looks=groups.looks,
         edges=edges,
         place_of=place_of,
         layout=MatrixLayout.around(story.names),
         heat_layout=MatrixLayout.around(story.names, with_numbers=True),
         matrix_first=len(story.names) > _MAX_CLIENTS_AS_GRAPH or len(edges) > _MAX_EDGES_AS_GRAPH,
-        axis=_axis(dots),
-        intervals=any(dot.has_interval for dot in dots),
+        **_axis([dot for member in story.members for dot in member.dots]),
         given=given,
         received=received,
         number=lambda value: minus(format_number(value, places)),
@@ -86,28 +83,30 @@ def render(story: Story) -> str:
 
 def render_client_page(story: ClientStory) -> str:
     """Return a client's own page as HTML, which needs no script."""
-    axis = _axis([dot for dot in story.member.dots if dot.known])
-    return _environment().get_template("client.html").render(story=story, style=_asset("report.css"), axis=axis)
+    template = _environment().get_template("client.html")
+    return template.render(story=story, style=_asset("report.css"), **_axis(story.member.dots))
 
 
-def _axis(dots: Sequence[Dot]) -> Axis | None:
-    return Axis.around([value for dot in dots for value in (dot.value, dot.low, dot.high)])
+def _axis(dots: Sequence[Dot]) -> dict[str, Any]:
+    """Return the axis that these scores share, and whether any of them has an interval."""
+    values = [value for dot in dots for value in (dot.value, dot.low, dot.high)]
+    return {"axis": Axis.around(values), "intervals": any(dot.has_interval for dot in dots)}
 
 
 def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, int]) -> dict[str, Any]:
     """Return what the script needs; clients and edges are given by their positions."""
     position = {edge: place for place, edge in enumerate(edges)}
-    last = {edge: step.number for step in story.steps for edge in step.edges}
     coalition = {member.name: member.coalition - 1 for member in story.members}
     left = {number: step.number for step in story.steps for number in step.left}
-    formed = [
-        position[edge]
-        for edge, step in last.items()
-        if coalition[edge[0]] == coalition[edge[1]] and step == left[coalition[edge[0]]]
-    ]
+    formed = {  # the wishes within a coalition in the step in which it left
+        position[giver, receiver]
+        for step in story.steps
+        for giver, receiver in step.edges
+        if coalition[giver] == coalition[receiver] and left[coalition[giver]] == step.number
+    }
     return {
         "clients": list(story.names),
-        "coalition": [member.coalition - 1 for member in story.members],
+        "coalition": list(coalition.values()),
         "edges": [[place_of[giver], place_of[receiver]] for giver, receiver in edges],
         "steps": [
             {
@@ -118,17 +117,9 @@ def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, 
             }
             for step in story.steps
         ],
-        "formed": formed,
+        "formed": sorted(formed),
         "unmet": [position[edge] for edge in story.unmet if edge in position],
     }
-
-
-def _script_json(data: Any) -> Markup:
-    """Return JSON for a script element, in which no name can end the element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - it has no character with a meaning in HTML
 
 
 @cache
@@ -141,6 +132,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = capitalise
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment
 
 

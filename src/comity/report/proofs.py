@@ -10,6 +10,7 @@ from comity.report.story import Claim, Proof
 from comity.report.words import capitalise, list_names, minus
 
 _MAX_PLACES = 12
+Write = Callable[[float], str]
 
 
 def describe_proof(
@@ -65,19 +66,17 @@ def _finding(certificate: Mapping[str, Any], *, significantly: bool) -> str:
         return "it could not be determined whether anybody gains by leaving"
     axioms = {witness["axiom"] for witness in certificate["witnesses"]}
     ways = [text for axiom, text in (("outer", "gain by leaving"), ("inner", "leave without loss")) if axiom in axioms]
-    return "some clients could " + (" and some ".join(ways) or "gain by leaving")
+    return f"some clients could {' and some '.join(ways) or 'gain by leaving'}"
 
 
-def _number_format(sign: float, places: int, *distinct: float) -> Callable[[float], str]:
+def _number_format(sign: float, places: int, *distinct: float) -> Write:
     """Return a function that writes numbers with enough decimals to show the difference between `distinct` ones."""
     while len(set(distinct)) > 1 and places < _MAX_PLACES and len({round(number, places) for number in distinct}) == 1:
         places += 1
     return lambda value: minus(format_number(sign * value, places))
 
 
-def _describe_outer(
-    inequality: Mapping[str, Any], home: frozenset[str], noun: str, write: Callable[[float], str]
-) -> str:
+def _describe_outer(inequality: Mapping[str, Any], home: frozenset[str], noun: str, write: Write) -> str:
     client = inequality["client"]
     remaining = set(inequality["among"]) - {client}
     others = sorted(remaining - home)
@@ -93,7 +92,7 @@ def _describe_outer(
     return f"{client} gains nothing more from {list_names(others)}, who still {remain}: {values}."
 
 
-def _describe_witness(witness: Mapping[str, Any], write: Callable[[float], str]) -> str:
+def _describe_witness(witness: Mapping[str, Any], write: Write) -> str:
     members = list_names(witness["members"])
     if witness["axiom"] == "inner":
         return f"{members} can leave {'its' if len(witness['members']) == 1 else 'their'} coalition without loss."

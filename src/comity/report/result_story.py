@@ -1,34 +1,40 @@
-"""The report of a study: from a `Result` to the content of its report."""
+"""The report of a study and a client's own page: from a `Result`, or a client's part of it, to the content."""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 
 from comity.core.estimates import Estimate, Standing
 from comity.core.metrics import METRICS
-from comity.core.text import count, format_bytes, format_number, format_weight, places_for
+from comity.core.text import count, format_bytes, format_weight
+from comity.families.registry import FAMILIES
 from comity.questions.schema import Schema
-from comity.report.narrative import describe_peels
+from comity.report import words
+from comity.report.narrative import build_steps
 from comity.report.proofs import describe_proof
-from comity.report.story import MODEL_LABELS, Dot, Member, Partner, Sensitivity, Story, build_steps
-from comity.report.words import (
-    MetricFormat,
-    how_sure,
-    list_names,
-    minus,
-    own_rows_note,
-    should_join,
-    who_gains,
-    who_trains,
-    why_alone,
-)
+from comity.report.story import MODEL_LABELS, Dot, Edge, Member, Partner, Sensitivity, Story
+from comity.report.words import MetricFormat, list_names
+from comity.result.client_result import ClientResult
 from comity.result.result import Result
 from comity.result.sections import forgiven, loss_unit, privacy_spent, unmet_reason
 from comity.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStory:
+    """The content of a client's own page; `others` are the gains that other clients show to everybody."""
+
+    member: Member
+    coalitions: tuple[tuple[str, ...], ...]
+    verdict: str
+    axis: str
+    more_is_better: bool
+    others: tuple[tuple[str, str], ...]
+    done: tuple[tuple[str, str], ...]
 
 
 def describe_result(result: Result, written: str = "") -> Story:
@@ -36,32 +42,28 @@ def describe_result(result: Result, written: str = "") -> Story:
     equilibrium = result.equilibrium.to_dict()
     scores = MetricFormat.fit(result.metric, result.utilities)
     coalitions = tuple(tuple(coalition["members"]) for coalition in equilibrium["coalitions"])
+    alone = [client for client in result.clients if len(result.equilibrium.coalition_of(client)) == 1]
     joined = [client for client in result.clients if len(result.equilibrium.coalition_of(client)) > 1]
-    alone = [client for client in result.clients if client not in set(joined)]
+    helped = [client for client in joined if set(result.weights_of(client)) != {client}]
     unmet: defaultdict[str, list[str]] = defaultdict(list)
     for wish in result.equilibrium.unmet:
         unmet[wish.client].append(wish.collaborator)
     contributions = {(each.giver, each.receiver): each.value for each in result.contributions}
-    places = places_for(list(contributions.values()))
-    brings: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for (giver, receiver), value in contributions.items():
-        brings[receiver][giver] = minus(format_number(value, places))
+    brings = words.write_contributions(contributions)
     sensitivity = _sensitivity(result)
     proof = describe_proof(result.certificate.to_dict(), coalitions, losses=True, forgiven=forgiven(result))
-    purpose = "" if not result.family.tabular else f", to predict {result.schema.target.name}"
+    purpose = f", to predict {result.schema.target.name}" if result.family.tabular else ""
     return Story(
         title=f"Who should train with whom{purpose}",
         answer=(
-            *who_trains(coalitions),
-            how_sure(proof, sensitivity),
-            *who_gains(
-                result.utilities, [client for client in joined if set(result.weights_of(client)) != {client}], scores
-            ),
-            *why_alone(alone, unmet, result.study.rule),
+            *words.who_trains(coalitions),
+            words.how_sure(proof, sensitivity),
+            *words.who_gains(result.utilities, helped, scores),
+            *words.why_alone(alone, unmet, result.study.rule),
         ),
         coalitions=coalitions,
-        members=tuple(_member(result, client, unmet[client], brings[client], scores) for client in result.clients),
-        steps=build_steps(equilibrium, describe_peels(equilibrium, list_names)),
+        members=tuple(_member(result, client, unmet[client], brings, scores) for client in result.clients),
+        steps=build_steps(equilibrium),
         unmet=tuple((wish.collaborator, wish.client) for wish in result.equilibrium.unmet),
         contributions=contributions,
         unit=loss_unit(result),
@@ -75,136 +77,147 @@ def describe_result(result: Result, written: str = "") -> Story:
     )
 
 
-def _member(result: Result, client: str, lost: list[str], brings: Mapping[str, str], scores: MetricFormat) -> Member:
-    standing = result.utilities[client]
+def describe_client_result(own: ClientResult, saved: str = "", job: str = "") -> ClientStory:
+    """Return the content of a client's page; `saved` is when the client received it, and `job` in which job."""
+    scores = MetricFormat.fit(own.metric, {own.client: own.standing})
+    weights = own.weights["coalition"]
+    brings = words.write_contributions(own.brought)
+    shown = weights if len(own.coalition) > 1 else {}
+    partners = [name for name in weights if name != own.client]
+    others = [name for name in own.coalition if name != own.client]
+    advice = words.should_join(own.client, own.standing, partners, own.unmet, scores, own.study.rule, others)
+    return ClientStory(
+        member=Member(
+            name=own.client,
+            coalition=own.coalitions.index(own.coalition) + 1,
+            advice=advice + words.own_rows_note(own.client, weights),
+            unmet=tuple(words.describe_unmet_wish(own.client, other) for other in own.unmet),
+            partners=tuple(Partner(name, format_weight(shown[name]), brings.get(name, "")) for name in shown),
+            rows=own.standing.rows,
+            dots=_describe_scores(own.standing, scores),
+        ),
+        coalitions=own.coalitions,
+        verdict=own.verdict,
+        axis=scores.describe("each model"),
+        more_is_better=scores.metric.more_is_better,
+        others=tuple(
+            (name, "unknown" if math.isnan(standing.gain.value) else scores.change(standing.gain))
+            for name, standing in own.others.items()
+        ),
+        done=tuple(_done_for_client(own, saved, job)),
+    )
+
+
+def _member(result: Result, client: str, unmet: list[str], brings: Mapping[Edge, str], scores: MetricFormat) -> Member:
+    standing, weights = result.utilities[client], result.weights_of(client)
     home = result.equilibrium.coalition_of(client)
-    weights = result.weights_of(client)
     partners = [name for name in weights if name != client]
     others = [name for name in result.clients if name in home and name != client]
+    advice = words.should_join(client, standing, partners, unmet, scores, result.study.rule, others)
+    advice += words.own_rows_note(client, weights)
+    if any(client in witness.members for witness in result.certificate.witnesses):
+        advice += " But the proof failed because of this client, among others: read it before you agree."
+    shown = {client: 0.0, **weights} if len(home) > 1 else {}
     return Member(
         name=client,
-        coalition=_number(result, client),
-        advice=should_join(client, standing, partners, lost, scores, result.study.rule, others)
-        + own_rows_note(client, weights)
-        + _failed_proof_note(result, client),
+        coalition=int(result.equilibrium.numbers[result.clients.index(client)]) + 1,
+        advice=advice,
         unmet=tuple(unmet_reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
-        partners=tuple(
-            Partner(name, format_weight(weights.get(name, 0.0)), brings.get(name, ""))
-            for name in [client, *sorted(set(weights) - {client}, key=lambda name: -weights[name])]
-        )
-        if len(home) > 1
-        else (),
+        partners=tuple(Partner(name, format_weight(shown[name]), brings.get((name, client), "")) for name in shown),
         rows=standing.rows,
-        dots=describe_scores(standing, scores),
+        dots=_describe_scores(standing, scores),
         gain=scores.change(standing.gain) if partners and not math.isnan(standing.gain.value) else "",
     )
 
 
-def _failed_proof_note(result: Result, client: str) -> str:
-    """Warn a client that is part of what refutes the proof; empty for all others."""
-    concerned = any(client in witness.members for witness in result.certificate.witnesses)
-    return " But the proof failed because of this client, among others: read it before you agree." if concerned else ""
-
-
-def describe_scores(standing: Standing, scores: MetricFormat) -> tuple[Dot, ...]:
+def _describe_scores(standing: Standing, scores: MetricFormat) -> tuple[Dot, ...]:
     """Return the scores of a client's models, with intervals cut to the range of the metric."""
-    least, most = scores.metric.least, scores.metric.most
 
     def dot(label: str, score: Estimate) -> Dot:
-        if math.isnan(score.value):
-            return Dot(label, math.nan, text="unknown")
-        if math.isnan(score.error):
-            return Dot(label, score.value, text=scores.number(score.value))
-        low, high = max(score.low, least), min(score.high, most)
-        return Dot(label, score.value, low, high, f"{scores.number(score.value)} ({scores.interval(score)})")
+        value = scores.number(score.value)
+        if math.isnan(score.value) or math.isnan(score.error):
+            return Dot(label, score.value, text=value)
+        low, high = max(score.low, scores.metric.least), min(score.high, scores.metric.most)
+        return Dot(label, score.value, low, high, f"{value} ({scores.number(low)} to {scores.number(high)})")
 
     return tuple(dot(label, getattr(standing, name)) for name, label in MODEL_LABELS.items())
 
 
-def _number(result: Result, client: str) -> int:
-    return int(result.equilibrium.numbers[result.clients.index(client)]) + 1
-
-
 def _sensitivity(result: Result) -> Sensitivity:
-    sure = result.confidence
-    if sure is None and "resamples" not in result.family.settings:
-        return Sensitivity(
-            how="With networks, this would take one training per resample; it is available for linear models."
-        )
-    if sure is None:
-        return Sensitivity(how="Add --resamples 50 to test it; this takes about fifty times as long as the search.")
-    edges = sorted(((*edge, share) for edge, share in sure.edges.items()), key=lambda row: -row[2])
-    return Sensitivity(sure.resamples, sure.equilibrium, tuple(edges))
+    if sure := result.confidence:
+        edges = sorted(((*edge, share) for edge, share in sure.edges.items()), key=lambda row: -row[2])
+        return Sensitivity(sure.resamples, sure.equilibrium, tuple(edges))
+    how = "With networks, this would take one training per resample; it is available for linear models."
+    if "resamples" in result.family.settings:
+        how = "Add --resamples 50 to test it; this takes about fifty times as long as the search."
+    return Sensitivity(how=how)
 
 
-def _done(result: Result, written: str) -> list[tuple[str, str]]:
-    """Return what was done, as pairs of a name and a text."""
-    study, split, tabular = result.study, result.split, result.family.tabular
+def _done(result: Result, written: str) -> Iterator[tuple[str, str]]:
+    """Yield what was done, as pairs of a name and a text."""
+    study, split, traffic, tabular = result.study, result.split, result.traffic, result.family.tabular
     rows = sum(standing.rows for standing in result.utilities.values())
-    sent, received = (format_bytes(result.traffic[way]) for way in ("sent", "received"))
-    rounds = count(result.traffic["rounds"], "round")
-    left_out = list_names(result.left_out) if result.left_out else "nothing"
-    traffic = f"{rounds} of questions, {sent} to the clients, {received} from them"
-    done = [
-        ("Data", f"{count(rows, 'row')} of {count(len(result.clients), 'client')}"),
-        *([*describe_columns(result.schema), ("Left out", left_out)] if tabular else []),
-        ("Model", result.family.describe(study, result.schema)),
-        ("Chosen by", _chosen(study, split.folds, split.repeats)),
-        ("Evaluated by", f"{METRICS[result.metric].title}, on {count(split.judges, 'held-out part')} of the rows"),
-        (
-            "Settings",
-            ", ".join(f"{name} {_setting(value)}" for name, value in _settings(study).items()) or "the defaults",
-        ),
-        *([("Training", _setting(result.training))] if result.training else []),
-        ("Seed", str(study.seed)),
-        ("Traffic", traffic),
-        ("Version", f"comity {result.version}"),
-    ]
-    if written:
-        done.append(("File dated", written))
+    yield "Data", f"{count(rows, 'row')} of {count(len(result.clients), 'client')}"
     if tabular:
-        done.append(("To repeat it", _command(study)))
-    if study.client is None and tabular:
-        done.append(("In a federation", "run.sh with the same study.toml"))
+        yield from _describe_columns(result.schema)
+        yield "Left out", list_names(result.left_out) or "nothing"
+    yield "Model", result.family.describe(study, result.schema)
+    yield "Chosen by", _chosen(study, split.folds, split.repeats)
+    yield "Evaluated by", f"{METRICS[result.metric].title}, on {count(split.judges, 'held-out part')} of the rows"
+    elsewhere = ("client", "target", "seed", "model", "width", "depth")
+    changed = {name: value for name, value in _changed_settings(study).items() if name not in elsewhere}
+    yield "Settings", _setting(changed) or "the defaults"
+    if result.training:
+        yield "Training", _setting(result.training)
+    yield "Seed", str(study.seed)
+    sent, received = format_bytes(traffic["sent"]), format_bytes(traffic["received"])
+    yield "Traffic", f"{count(traffic['rounds'], 'round')} of questions, {sent} to the clients, {received} from them"
+    yield "Version", f"comity {result.version}"
+    if written:
+        yield "File dated", written
+    if tabular:
+        yield "To repeat it", _command(study)
+    if tabular and study.client is None:
+        yield "In a federation", "run.sh with the same study.toml"
     if any(stated["noise"] for stated in result.privacy.values()):
-        done.append(("Noise", "drawn anew in every run: the same seed does not repeat it"))
-    return done
+        yield "Noise", "drawn anew in every run: the same seed does not repeat it"
 
 
-def describe_columns(schema: Schema) -> list[tuple[str, str]]:
-    """Return the target and the inputs, as pairs of a name and a text."""
-    target = schema.target
-    return [
-        ("Target", target.name + (f", classes {list_names(target.classes)}" if target.classes else ", a number")),
-        ("Inputs", count(len(schema.features), "column") + " after encoding"),
-    ]
+def _done_for_client(own: ClientResult, saved: str, job: str) -> Iterator[tuple[str, str]]:
+    """Yield what was done, as pairs of a name and a text."""
+    yield "Data", count(own.standing.rows, "row")
+    if FAMILIES[own.study.model].tabular:
+        yield from _describe_columns(own.schema)
+    yield "Seed", str(own.study.seed)
+    yield "Version", f"comity {own.version}"
+    if saved:
+        yield "Received", saved
+    if job:
+        yield "Job", job
+
+
+def _describe_columns(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the target and the inputs, as pairs of a name and a text."""
+    classes = schema.target.classes
+    yield "Target", f"{schema.target.name}, {f'classes {list_names(classes)}' if classes else 'a number'}"
+    yield "Inputs", f"{count(len(schema.features), 'column')} after encoding"
 
 
 def _chosen(study: Study, folds: int, repeats: int) -> str:
+    """Say how collaborators were chosen."""
     times = "" if repeats == 1 else f", drawn {repeats} times"
-    rule = "the smallest set that is nearly as good" if study.rule == "smallest" else "the paper's clipped weights"
-    held = f"{folds} folds{times}" if folds > 1 else "a held-out part"
-    counts = f"; gains count if they exceed {_count_errors(study.confidence)}" if study.rule == "smallest" else ""
-    return f"loss in {held}; {rule}{counts}"
+    held_out = f"{folds} folds{times}" if folds > 1 else "a held-out part"
+    rule = "the paper's clipped weights"
+    if study.rule == "smallest":
+        errors = f"{study.confidence:g} standard error{'' if study.confidence == 1 else 's'}"
+        rule = f"the smallest set that is nearly as good; gains count if they exceed {errors}"
+    return f"loss in {held_out}; {rule}"
 
 
-def _count_errors(number: float) -> str:
-    """Write a number of standard errors.
-
-    >>> _count_errors(1.0), _count_errors(1.96)
-    ('1 standard error', '1.96 standard errors')
-    """
-    return f"{number:g} standard error{'' if number == 1 else 's'}"
-
-
-def _settings(study: Study) -> Mapping[str, object]:
-    """Return the settings that differ from their defaults and are not reported elsewhere."""
-    elsewhere = {"client", "target", "seed", "model", "width", "depth"}
-    return {
-        field.name: getattr(study, field.name)
-        for field in fields(study)
-        if field.name not in elsewhere and getattr(study, field.name) != field.default
-    }
+def _changed_settings(study: Study) -> dict[str, object]:
+    """Return the settings that differ from their defaults."""
+    values = {field.name: (getattr(study, field.name), field.default) for field in fields(study)}
+    return {name: value for name, (value, default) in values.items() if value != default}
 
 
 def _setting(value: object) -> str:
@@ -214,10 +227,10 @@ def _setting(value: object) -> str:
     'steps 800, rays (sparse 0.0)'
     """
     if isinstance(value, Mapping):
-        given = {name: setting for name, setting in value.items() if setting not in (None, "") and setting is not False}
         return ", ".join(
             f"{name} ({_setting(setting)})" if isinstance(setting, Mapping) else f"{name} {_setting(setting)}"
-            for name, setting in given.items()
+            for name, setting in value.items()
+            if setting not in (None, "") and setting is not False
         )
     return list_names(value) if isinstance(value, list | tuple) else str(value)
 
@@ -228,12 +241,10 @@ def _command(study: Study) -> str:
     >>> _command(Study("died", client="ward", exclude=("patient id",), seed=7))
     "comity solve TABLE --target died --exclude 'patient id' --seed 7 --client ward"
     """
-    words = ["comity", "solve", "TABLE"]
-    for field in fields(study):
-        value = getattr(study, field.name)
-        if value == field.default or (field.name == "task" and study.metric is not None):
+    command = ["comity", "solve", "TABLE"]
+    for name, value in _changed_settings(study).items():
+        if name == "task" and study.metric is not None:
             continue
-        option = f"--{field.name.replace('_', '-')}"
         for item in value if isinstance(value, tuple) else (value,):
-            words += [option, str(item)]
-    return shlex.join(words)
+            command += [f"--{name.replace('_', '-')}", str(item)]
+    return shlex.join(command)

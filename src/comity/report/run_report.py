@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from comity.core.files import read_text, write_text
 from comity.errors import FormatError, InputError
 from comity.game.formats.json_text import parse_json
-from comity.report.client_story import describe_client_result
 from comity.report.equilibrium_story import describe_equilibrium
 from comity.report.page import MAX_EDGES, render, render_client_page
-from comity.report.result_story import describe_result
+from comity.report.result_story import describe_client_result, describe_result
 from comity.report.story import Story
 from comity.result.client_result import ClientResult
 from comity.result.directory import EQUILIBRIUM, MARKER, place_of, read_document
@@ -49,7 +48,7 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def write_client_page(own: ClientResult, path: str | os.PathLike[str], job: str = "") -> None:
-    """Write the page of what a client received just now, in a job, as an HTML file; an existing file is replaced."""
+    """Write the page of what a client received just now, in a job; an existing file is replaced."""
     write_text(path, render_client_page(describe_client_result(own, _format_time(datetime.now(UTC)), job)))
 
 
@@ -99,12 +98,10 @@ def fits_on_page(story: Story) -> bool:
 
 
 def _saved_at(run: str | os.PathLike[str]) -> str:
-    """Return when a run was saved, as text; empty if it is not known."""
-    for name in (MARKER, EQUILIBRIUM):
-        file = place_of(run) / name
-        if file.is_file():
-            return _format_time(datetime.fromtimestamp(file.stat().st_mtime, UTC))
-    return ""
+    """Return when a run was saved, as text."""
+    place = place_of(run)
+    file = place / (MARKER if (place / MARKER).is_file() else EQUILIBRIUM)
+    return _format_time(datetime.fromtimestamp(file.stat().st_mtime, UTC))
 
 
 def _format_time(time: datetime) -> str:

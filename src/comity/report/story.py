@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any
 
 from comity.result.sections import Section
 
@@ -151,27 +149,4 @@ class Story:
     @property
     def edges(self) -> tuple[Edge, ...]:
         """The edges of all peels, each once."""
-        return tuple(dict.fromkeys(chain.from_iterable(step.edges for step in self.steps)))
-
-
-def build_steps(equilibrium: Mapping[str, Any], lines: list[list[str]]) -> tuple[Step, ...]:
-    """Return the peels of an equilibrium, given as `Equilibrium.to_dict` writes it, with the text of each peel.
-
-    >>> from comity import find_equilibrium
-    >>> equilibrium = find_equilibrium({"a": ["b"], "b": ["a"], "c": ["a"]}).to_dict()
-    >>> [(step.edges, step.left) for step in build_steps(equilibrium, [[], []])]
-    [((('b', 'a'), ('a', 'b'), ('a', 'c')), (0,)), ((), (1,))]
-    """
-    number_of = {tuple(coalition["members"]): number for number, coalition in enumerate(equilibrium["coalitions"])}
-    remaining = tuple(equilibrium["clients"])
-    wishes: dict[str, list[str]] = {}
-    steps = []
-    for number, (peel, text) in enumerate(zip(equilibrium["peels"], lines, strict=True)):
-        wishes |= peel["wishes"]
-        present = set(remaining)
-        edges = tuple((j, i) for i in remaining for j in wishes.get(i, ()) if j in present and j != i)
-        left = tuple(number_of[tuple(members)] for members in peel["left"])
-        steps.append(Step(number, remaining, tuple(peel["wishes"]), edges, left, tuple(text)))
-        gone = {client for members in peel["left"] for client in members}
-        remaining = tuple(client for client in remaining if client not in gone)
-    return tuple(steps)
+        return tuple(dict.fromkeys(edge for step in self.steps for edge in step.edges))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from comity.core.estimates import Estimate, Standing
 from comity.core.metrics import METRICS, Metric
-from comity.core.text import count, decimals_for, format_number, join
+from comity.core.text import count, decimals_for, format_number, join, places_for
 from comity.report.story import Proof, Sensitivity
 
+Giver = TypeVar("Giver", bound=Hashable)
 _MAX_NAMES = 12  # clients or coalitions listed in one sentence
 _MAX_CHANGES = 4  # clients whose change is written out
 _MIN_STABLE_SHARE = 0.5  # of resamples: coalitions found in fewer are called dependent on the sample
@@ -25,20 +27,26 @@ def minus(text: str) -> str:
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
+def write_contributions(values: Mapping[Giver, float]) -> dict[Giver, str]:
+    """Write contributions with as many decimals as the median one needs to have two digits, and at least two."""
+    places = places_for(list(values.values()))
+    return {giver: minus(format_number(value, places)) for giver, value in values.items()}
+
+
 def capitalise(text: str) -> str:
     """Return a clause with its first letter in upper case, and the rest as it is."""
     return text[:1].upper() + text[1:]
 
 
-def list_names(names: Sequence[str], limit: int = _MAX_NAMES) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Write names as in a sentence; of a long list, the first ones and how many more there are.
 
-    >>> list_names(["a", "b"]), list_names([str(n) for n in range(20)], limit=2)
-    ('a and b', '0, 1 and 18 more')
+    >>> list_names(["a", "b"]), list_names([str(n) for n in range(20)])
+    ('a and b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more')
     """
-    if len(names) <= limit + 1:
+    if len(names) <= _MAX_NAMES + 1:
         return join(names)
-    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+    return f"{', '.join(names[:_MAX_NAMES])} and {len(names) - _MAX_NAMES:,} more"
 
 
 def describe_unmet_wish(client: str, other: str) -> str:
@@ -58,8 +66,8 @@ def who_trains(coalitions: Sequence[Sequence[str]]) -> list[str]:
     """
     together = [members for members in coalitions if len(members) > 1]
     alone = [members[0] for members in coalitions if len(members) == 1]
-    if not together:
-        return ["Everybody trains alone." if len(alone) > 1 else f"{alone[0]} trains alone."]
+    if not together and len(alone) > 1:
+        return ["Everybody trains alone."]
     lines = [f"{list_names(members)} train together." for members in together[:_MAX_NAMES]]
     if len(together) > _MAX_NAMES:
         more = len(together) - _MAX_NAMES
@@ -73,47 +81,32 @@ def who_trains(coalitions: Sequence[Sequence[str]]) -> list[str]:
 class MetricFormat:
     """How values of a metric are written, and when a difference is an improvement."""
 
-    metric_name: str
+    metric: Metric
     places: int
 
     @classmethod
-    def fit(cls, metric_name: str, standings: Mapping[str, Standing]) -> MetricFormat:
-        """Return the format in which the median standard error has two digits."""
-        errors = [
-            score.error for client in standings.values() for score in (client.alone, client.coalition, client.best)
-        ]
-        return cls(metric_name, decimals_for(errors))
-
-    @property
-    def metric(self) -> Metric:
-        """The metric."""
-        return METRICS[self.metric_name]
-
-    @property
-    def title(self) -> str:
-        """The name of the metric for readers."""
-        return self.metric.title
+    def fit(cls, metric: str, standings: Mapping[str, Standing]) -> MetricFormat:
+        """Return the format of a metric in which the median standard error has two digits."""
+        scores = (score for each in standings.values() for score in (each.alone, each.coalition, each.best))
+        return cls(METRICS[metric], decimals_for([score.error for score in scores]))
 
     def describe(self, models: str) -> str:
         """Say what the scores of these models are: the metric, its meaning, and the rows they are computed on."""
         rows = "on rows used neither to train it nor to choose collaborators or settings"
-        return f"{self.title} ({self.metric.meaning}) of {models}, {rows}"
+        return f"{self.metric.title} ({self.metric.meaning}) of {models}, {rows}"
 
-    def number(self, value: float) -> str:
-        """Write a value."""
-        return "unknown" if math.isnan(value) else minus(format_number(value, self.places))
-
-    def interval(self, score: Estimate) -> str:
-        """Write an interval, cut to the range of the metric."""
-        low, high = max(score.low, self.metric.least), min(score.high, self.metric.most)
-        return f"{self.number(low)} to {self.number(high)}"
+    def number(self, value: float, sign: str = "") -> str:
+        """Write a value, with a plus if `sign` is "+"."""
+        return "unknown" if math.isnan(value) else minus(format_number(value, self.places, sign))
 
     def change(self, gain: Estimate) -> str:
         """Write a difference, with its interval if that is known."""
-        value, low, high = (
-            minus(format_number(number, self.places, "+")) for number in (gain.value, gain.low, gain.high)
-        )
+        value, low, high = (self.number(number, "+") for number in (gain.value, gain.low, gain.high))
         return value if math.isnan(gain.error) else f"{value} (95 %: {low} to {high})"
+
+    def compare(self, standing: Standing) -> str:
+        """Write the metric alone and in the coalition."""
+        return f"{self.number(standing.alone.value)} → {self.number(standing.coalition.value)}"
 
     def is_better(self, gain: Estimate) -> bool:
         """Return whether a difference is an improvement."""
@@ -130,22 +123,21 @@ def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scores: 
     better = [name for name, gain in known.items() if scores.is_better(gain) and scores.is_significant(gain)]
     unsure = [name for name, gain in known.items() if not scores.is_significant(gain)]
     worse = [name for name, gain in known.items() if not scores.is_better(gain) and scores.is_significant(gain)]
+
+    def changes(names: Sequence[str]) -> str:
+        first = ", ".join(f"{name} {scores.compare(standings[name])}" for name in names[:_MAX_CHANGES])
+        return f"({scores.metric.title}: {first}{' …' if len(names) > _MAX_CHANGES else ''})"
+
     lines = []
     if better:
         most = max(better, key=lambda name: abs(known[name].value))
-        standing = standings[most]
-        lines.append(
-            f"{list_names(better)} {'gains' if len(better) == 1 else 'gain'} significantly"
-            + (": " if len(better) == 1 else f", {most} the most: ")
-            + f"{scores.title} {scores.number(standing.alone.value)} → {scores.number(standing.coalition.value)}."
-        )
+        gain = "gains significantly" if len(better) == 1 else f"gain significantly, {most} the most"
+        lines.append(f"{list_names(better)} {gain}: {scores.metric.title} {scores.compare(standings[most])}.")
     if unsure:
-        changes = _changes(unsure, standings, scores)
-        lines.append(f"For {list_names(unsure)}, the change on held-out rows may be due to chance{changes}.")
+        lines.append(f"For {list_names(unsure)}, the change on held-out rows may be due to chance {changes(unsure)}.")
     if worse:
-        changes = _changes(worse, standings, scores)
         lines.append(
-            f"{list_names(worse)} would do significantly worse than alone by this metric{changes}: "
+            f"{list_names(worse)} would do significantly worse than alone by this metric {changes(worse)}: "
             "look at the numbers before you agree."
         )
     if unknown := [name for name in joined if name not in known]:
@@ -153,25 +145,11 @@ def who_gains(standings: Mapping[str, Standing], joined: Sequence[str], scores: 
     return lines
 
 
-def _changes(names: Sequence[str], standings: Mapping[str, Standing], scores: MetricFormat) -> str:
-    """Write the metric alone and in the coalition for the first few of these clients."""
-    shown = [(name, standings[name].alone.value, standings[name].coalition.value) for name in names[:_MAX_CHANGES]]
-    changes = [f"{name} {scores.number(alone)} → {scores.number(coalition)}" for name, alone, coalition in shown]
-    return f" ({scores.title}: {', '.join(changes)}{' …' if len(names) > _MAX_CHANGES else ''})"
-
-
 def own_rows_note(name: str, weights: Mapping[str, float]) -> str:
     """Say that a client's own rows have no weight in its model; empty if they have some."""
     if name in weights:
         return ""
     return f" The rows of {name} have no weight in its own model: its loss was lowest with the rows of others only."
-
-
-def _why_unknown(standing: Standing, scores: MetricFormat) -> str:
-    """Say why a gain is unknown: the metric needs other rows, or the client joins only with the held-out rows."""
-    if not math.isnan(standing.alone.value):
-        return " (when the rows for evaluation are held out, it stays alone)"
-    return f" ({scores.title} needs {scores.metric.needs})" if scores.metric.needs else ""
 
 
 def _nobody_helps(names: Sequence[str], rule: str) -> str:
@@ -188,11 +166,11 @@ def not_wanted(client: str, others: Sequence[str]) -> str:
     >>> not_wanted("a", ["b"]), not_wanted("a", ["b", "c"])
     ('but b does not want a', 'but they do not want a')
     """
-    return f"but {others[0]} does not want {client}" if len(others) == 1 else f"but they do not want {client}"
+    return f"but {f'{others[0]} does' if len(others) == 1 else 'they do'} not want {client}"
 
 
 def _would_gain(client: str, unmet: Sequence[str], rule: str) -> str:
-    """Say whom a client wanted without being wanted, in terms of the rule that found it."""
+    """Say which clients a client wanted that do not want it, in terms of the rule that found it."""
     if rule == "clip":
         has = "has" if len(unmet) == 1 else "have"
         return f"{list_names(unmet)} {has} weight in the best model for {client}, {not_wanted(client, unmet)}"
@@ -235,7 +213,7 @@ def _at_best(standing: Standing, scores: MetricFormat) -> str:
     if math.isnan(standing.best.value) or math.isnan(change.value):
         return ""
     alone, best = (scores.number(score.value) for score in (standing.alone, standing.best))
-    sentence = f" With the collaborators it wanted first, its {scores.title} would be {best} instead of {alone}"
+    sentence = f" With the collaborators it wanted first, its {scores.metric.title} would be {best} instead of {alone}"
     if not scores.is_significant(change):
         return f"{sentence}, which may be due to chance."
     return f"{sentence}." if scores.is_better(change) else f"{sentence}, which is worse."
@@ -254,7 +232,7 @@ def should_join(
 
     `partners` have weight in its model; `coalition` are the other members of its coalition, who may have none.
     """
-    alone, metric = scores.number(standing.alone.value), scores.title
+    alone, metric = scores.number(standing.alone.value), scores.metric.title
     if not partners and coalition:
         train = "trains" if len(coalition) == 1 else "train"
         return (
@@ -271,7 +249,9 @@ def should_join(
     gain, evidence = standing.gain, "its best weights" if rule == "clip" else "its cross-validated loss"
     train = f"train with {list_names(partners)}"
     if math.isnan(gain.value):
-        reason = _why_unknown(standing, scores)
+        reason = f" ({metric} needs {scores.metric.needs})" if scores.metric.needs else ""
+        if not math.isnan(standing.alone.value):
+            reason = " (when the rows for evaluation are held out, it stays alone)"
         advice = f"Yes, by {evidence}: {train}. How much {name} gains cannot be estimated from its rows{reason}."
     elif not scores.is_significant(gain):
         begins, worse = ("Probably", "") if scores.is_better(gain) else ("Perhaps", " for the worse")

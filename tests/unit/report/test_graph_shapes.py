@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from comity.report import describe_equilibrium
-from comity.report.graph_shapes import lay_out_graph
+from comity.report.graph_shapes import group_clients, lay_out_graph
 from support.reports import graph_document
 
 NUMBER = re.compile(r"-?[\d.]+")
@@ -31,7 +31,7 @@ def met(line: str, x: float, y: float, radius: float) -> bool:
 @pytest.mark.parametrize("wishes", WISHES)
 def test_arrows_go_around_other_clients(wishes: dict[str, list[str]]) -> None:
     story = describe_equilibrium(graph_document(wishes))
-    shapes = lay_out_graph(story)
+    shapes = lay_out_graph(story, group_clients(story))
     for (giver, receiver), arrow in zip(story.edges, shapes.arrows, strict=True):
         for name, node in zip(story.names, shapes.nodes, strict=True):
             if name not in (giver, receiver):

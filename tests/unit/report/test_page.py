@@ -1,4 +1,4 @@
-"""Whatever clients, columns and classes are called, it is text; and a page needs nothing but itself."""
+"""Names of clients, columns and classes are only text on a page, and a page needs nothing but itself."""
 
 import json
 import re
@@ -45,7 +45,7 @@ class Structure(HTMLParser):
 
 
 def kinds(page: str) -> set[tuple[str, ...]]:
-    """Return what kinds of elements there are: decisions differ with the names, which draw the folds."""
+    """Return the kinds of elements on a page; the decisions differ, since the folds are drawn by the names."""
     return set(Structure(page).elements)
 
 
@@ -109,21 +109,21 @@ def test_names_are_text(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["result", "own", "game", "graph"])
-def test_nothing_is_asked_of_the_network(kind: str) -> None:
+def test_a_page_needs_no_network(kind: str) -> None:
     page = pages(HARMLESS)[kind]
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#)""", page)
     assert not re.search(r"@import|url\(", page)
     assert "Content-Security-Policy" in page
 
 
-def test_ten_clients_are_half_a_megabyte_at_most_and_the_same_again() -> None:
+def test_a_page_is_small_and_the_same_again() -> None:
     result = result_of(tuple(f"hospital {number}" for number in range(10)))
     page = render(describe_result(result))
     assert len(page.encode()) < 500_000
     assert render(describe_result(result)) == page
 
 
-def test_every_client_and_every_figure_is_in_the_text() -> None:
+def test_every_client_and_every_score_is_in_the_text() -> None:
     result = result_of(HARMLESS)
     story = describe_result(result)
     text = " ".join(Structure(render(story)).texts)
@@ -142,13 +142,13 @@ def test_many_clients_are_shown_as_a_matrix_first() -> None:
     assert 'id="as-graph" aria-pressed="true"' in few
 
 
-def test_wishes_that_stay_unmet_are_dashed_without_a_script_too() -> None:
+def test_unmet_wishes_are_dashed_without_a_script_too() -> None:
     page = render(describe_equilibrium(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]})))
     assert len(re.findall('class="edge lost"', page)) == 1
     assert len(re.findall('class="edge"', page)) == 2
 
 
-def test_arrows_that_nobody_could_tell_apart_are_a_matrix_only() -> None:
+def test_too_many_arrows_are_shown_as_a_matrix_only() -> None:
     names = [f"c{number}" for number in range(75)]
     page = render(describe_equilibrium(graph_document(dict.fromkeys(names, names))))
     assert 'id="picture"' not in page
@@ -156,7 +156,7 @@ def test_arrows_that_nobody_could_tell_apart_are_a_matrix_only() -> None:
     assert page.count('class="edge cell"') == 5550
 
 
-def test_of_more_than_a_page_can_show_there_is_none(tmp_path, monkeypatch) -> None:
+def test_a_run_that_no_page_can_show_is_refused(tmp_path, monkeypatch) -> None:
     (tmp_path / "equilibrium.json").write_text(json.dumps(graph_document({name: ["a", "b", "c"] for name in "abc"})))
     monkeypatch.setattr(run_report, "MAX_EDGES", 6)
     assert isinstance(open_run(tmp_path), Story)

@@ -1,4 +1,4 @@
-"""The figures on a page are those of ``result.json``, which is read here by itself."""
+"""The numbers on a page are those of ``result.json``, which is read here on its own."""
 
 import json
 import math
@@ -15,7 +15,7 @@ NAMES = tuple(f"hospital {number}" for number in range(10))
 
 
 class Tables(HTMLParser):
-    """The cells of every table row on a page, with the nearest element with an id that it stands in."""
+    """The cells of every table row on a page, with the nearest enclosing element that has an id."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -25,9 +25,9 @@ class Tables(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        told = dict(attributes)
+        values = dict(attributes)
         if tag in ("section", "article", "table", "details"):
-            self._ids.append(told.get("id") or (self._ids[-1] if self._ids else ""))
+            self._ids.append(values.get("id") or (self._ids[-1] if self._ids else ""))
         elif tag == "tr":
             self.rows.append((self._ids[-1], []))
         elif tag in ("td", "th"):
@@ -53,7 +53,7 @@ def number(text: str) -> float:
 
 
 def near(text: str, value: float) -> bool:
-    """Tell whether a number is a value as far as its decimals go."""
+    """Return whether a written number is a value rounded to its decimals."""
     places = len(text.partition(".")[2])
     return math.isclose(number(text), value, abs_tol=0.5001 * 10.0**-places)
 
@@ -65,55 +65,55 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tables, dict[str, A
     return Tables(render_run(run)), json.loads((run / "result.json").read_text())
 
 
-def figures(text: str) -> list[str]:
+def numbers_in(text: str) -> list[str]:
     return re.findall(r"[-+−]?\d[\d,]*(?:\.\d+)?", text.replace("95 %", ""))
 
 
-def agree(text: str, figure: dict[str, float | None], least: float = -math.inf) -> bool:
-    """Tell whether what is written is a figure with its interval; what is not known is not written."""
-    value, error = figure["value"], figure["error"]
+def agree(text: str, estimate: dict[str, float | None], least: float = -math.inf) -> bool:
+    """Return whether a text is an estimate with its interval, or says that the estimate is unknown."""
+    value, error = estimate["value"], estimate["error"]
     if value is None:
         return text in ("unknown", "–")
     if error is None:
-        (shown,) = figures(text)
+        (shown,) = numbers_in(text)
         return near(shown, value)
-    shown, low, high = figures(text)
+    shown, low, high = numbers_in(text)
     return near(shown, value) and near(low, max(value - 1.96 * error, least)) and near(high, value + 1.96 * error)
 
 
 def test_models_of_each_client(saved: tuple[Tables, dict[str, Any]]) -> None:
-    page, told = saved
+    page, document = saved
     for place, client in enumerate(NAMES):
         shown = {row[0]: row[1] for row in page.within(f"client-{place}") if len(row) == 2}
         for label, kind in (("alone", "alone"), ("in the coalition", "coalition"), ("at best", "best")):
-            assert agree(shown[label], told["utilities"][client][kind], least=0.0)
-        assert agree(shown["all together"], told["utilities"][client]["together"], least=0.0)
+            assert agree(shown[label], document["utilities"][client][kind], least=0.0)
+        assert agree(shown["all together"], document["utilities"][client]["together"], least=0.0)
 
 
 def test_the_gain_in_the_coalition(saved: tuple[Tables, dict[str, Any]]) -> None:
-    page, told = saved
-    homes = {name: each["members"] for each in told["equilibrium"]["coalitions"] for name in each["members"]}
+    page, document = saved
+    homes = {name: each["members"] for each in document["equilibrium"]["coalitions"] for name in each["members"]}
     rows = {row[0]: row for row in page.within("clients")}
     gains = 0
     for client in NAMES:
-        gain = told["utilities"][client]["gain"]
-        assert number(rows[client][1]) == told["utilities"][client]["rows"]
+        gain = document["utilities"][client]["gain"]
+        assert number(rows[client][1]) == document["utilities"][client]["rows"]
         if len(homes[client]) > 1:
             assert agree(rows[client][-1], gain)
-            gains += gain["value"] not in (None, told["utilities"][client]["gain_at_best"]["value"])
+            gains += gain["value"] not in (None, document["utilities"][client]["gain_at_best"]["value"])
         else:
             assert rows[client][-1] == "–"
     assert gains, "somewhere the coalition is not the best, or the two could be mixed up"
 
 
 def test_weights_and_what_each_brings(saved: tuple[Tables, dict[str, Any]]) -> None:
-    page, told = saved
-    brought = {(each["giver"], each["receiver"]): each["value"] for each in told["contributions"]}
+    page, document = saved
+    brought = {(each["giver"], each["receiver"]): each["value"] for each in document["contributions"]}
     assert any(brought.get(edge[::-1]) not in (None, value) for edge, value in brought.items())
     for place, client in enumerate(NAMES):
         for name, *cells in (row for row in page.within(f"client-{place}") if len(row) == 3 and row[0] != "client"):
             giver = name.removesuffix(" (itself)")
-            weight = told["weights"]["coalition"][client].get(giver, 0.0)
+            weight = document["weights"]["coalition"][client].get(giver, 0.0)
             assert cells[0] == "<0.01" if 0 < weight < 0.005 else near(cells[0], weight)
             assert (cells[1] == "") == ((giver, client) not in brought)
             assert not cells[1] or near(cells[1], brought[giver, client])
@@ -124,16 +124,16 @@ def test_weights_and_what_each_brings(saved: tuple[Tables, dict[str, Any]]) -> N
 
 
 def test_margins_of_the_proof(saved: tuple[Tables, dict[str, Any]]) -> None:
-    page, told = saved
+    page, document = saved
     shown = [row for row in page.within("proof") if row[-1] != "margin"]
-    margins = [each["margin"] for each in (*told["certificate"]["outer"], *told["certificate"]["inner"])]
+    margins = [each["margin"] for each in (*document["certificate"]["outer"], *document["certificate"]["inner"])]
     assert len(shown) == len(margins)
     for (_, text), margin in zip(shown, margins, strict=True):
         assert near(text, margin)
 
 
 def test_how_often_wishes_came_out(saved: tuple[Tables, dict[str, Any]]) -> None:
-    page, told = saved
-    shares = {(each["from"], each["to"]): each["share"] for each in told["confidence"]["edges"]}
+    page, document = saved
+    shares = {(each["from"], each["to"]): each["share"] for each in document["confidence"]["edges"]}
     shown = {(row[0], row[1]): row[2] for row in page.within("wishes") if row[0] != "from"}
     assert shown == {edge: f"{100 * share:.0f} %" for edge, share in shares.items()}

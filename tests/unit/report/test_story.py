@@ -1,4 +1,4 @@
-"""What a report says is what the result holds."""
+"""A report says what the result holds."""
 
 import math
 from dataclasses import replace
@@ -11,8 +11,7 @@ import comity
 from comity.cli.equilibrium import build_document
 from comity.errors import FormatError
 from comity.report import describe_client_result, describe_equilibrium, describe_result
-from comity.report.narrative import describe_peels
-from comity.report.story import build_steps
+from comity.report.narrative import build_steps
 from comity.result.client_result import ClientResult
 from comity.study import Study
 from support.reports import game_document, graph_document, result_of
@@ -25,25 +24,25 @@ NAMES = ("North", "South", "East", "West", "Centre", "Coast")
 @given(graphs())
 def test_steps_are_the_peels(graph: comity.BenefitGraph) -> None:
     found = comity.find_equilibrium(graph)
-    told = found.to_dict()
-    steps = build_steps(told, describe_peels(told))
+    document = found.to_dict()
+    steps = build_steps(document)
     for step, peel in zip(steps, found.peels, strict=True):
         assert step.remaining == peel.remaining
         assert set(step.edges) == set(peel.graph.edges())
-        assert {frozenset(told["coalitions"][number]["members"]) for number in step.left} == set(peel.stable)
+        assert {frozenset(document["coalitions"][number]["members"]) for number in step.left} == set(peel.stable)
         assert len(step.left) == len(peel.stable)
 
 
-def test_of_a_result_every_client_is_told_with_its_figures() -> None:
+def test_the_report_of_a_result_has_every_client_with_its_scores() -> None:
     result = result_of(NAMES)
     story = describe_result(result)
     assert story.names == result.clients
     assert {frozenset(members) for members in story.coalitions} == set(result.coalitions)
     for member in story.members:
         standing = result.utilities[member.name]
-        figures = (standing.alone, standing.coalition, standing.best, standing.together)
-        for dot, figure in zip(member.dots, figures, strict=True):
-            assert dot.value == figure.value or math.isnan(figure.value)
+        scores = (standing.alone, standing.coalition, standing.best, standing.together)
+        for dot, score in zip(member.dots, scores, strict=True):
+            assert dot.value == score.value or math.isnan(score.value)
         assert {partner.name for partner in member.partners} in (set(), set(result.weights_of(member.name)))
         assert member.name in story.coalitions[member.coalition - 1]
     assert dict(story.contributions) == {(each.giver, each.receiver): each.value for each in result.contributions}
@@ -75,7 +74,7 @@ def test_the_answer_names_everybody_and_says_how_sure_it_is() -> None:
     assert "of 4 resamples" in " ".join(describe_result(sure).answer)
 
 
-def test_of_a_game_and_of_a_graph() -> None:
+def test_reports_of_a_game_and_of_a_graph() -> None:
     game = describe_equilibrium(game_document(NAMES, 3))
     assert [dot.model for dot in game.members[0].dots] == ["alone", "in the coalition", "at best"]
     assert game.proof is not None
@@ -89,7 +88,7 @@ def test_of_a_game_and_of_a_graph() -> None:
 
 
 @pytest.mark.parametrize("broken", [{}, {"clients": ["a"]}, {"kind": "graph", "clients": 3}, [], None, "text"])
-def test_what_is_no_equilibrium_is_refused(broken) -> None:
+def test_a_broken_document_is_refused(broken) -> None:
     with pytest.raises(FormatError, match="its contents are inconsistent"):
         describe_equilibrium(broken)
 
@@ -100,7 +99,7 @@ def test_the_command_repeats_the_study() -> None:
     assert command == "comity solve TABLE --target effect --folds 2 --repeats 1 --judges 2"
 
 
-def test_ties_of_a_game_are_told_where_they_were_met() -> None:
+def test_ties_of_a_game_are_listed_with_their_peel() -> None:
     both = [("a", ["a"], 1), ("a", ["a", "b"], 2), ("a", ["a", "c"], 2)]
     others = [(name, members, 1 + (len(members) > 1)) for name in "bc" for members in ([name], ["a", name])]
     game = comity.Game([*both, *others])
@@ -109,14 +108,14 @@ def test_ties_of_a_game_are_told_where_they_were_met() -> None:
     assert story.steps[0].lines[-1] == "A tie: a does equally well with {a and b} or {a and c}."
 
 
-def test_of_networks_the_training_is_told() -> None:
+def test_the_training_of_networks_is_listed() -> None:
     training = {"loss": "squared", "personal": None, "steps": 9, "rays": {"alpha": 0.5, "sparse": 0.0}}
     result = replace(result_of(NAMES[:3]), training=training)
     assert dict(describe_result(result).done)["Training"] == "loss squared, steps 9, rays (alpha 0.5, sparse 0.0)"
     assert "Training" not in dict(describe_result(result_of(NAMES[:3])).done)
 
 
-def test_the_version_is_that_which_made_the_result(tmp_path: Path) -> None:
+def test_the_version_is_the_one_that_made_the_result(tmp_path: Path) -> None:
     replace(result_of(NAMES[:3]), version="0.0.7").save(tmp_path / "run")
     again = comity.verify(tmp_path / "run")
     assert dict(describe_result(again).done)["Version"] == "comity 0.0.7"

@@ -35,6 +35,12 @@ class Bounds(NamedTuple):
         across, up = zip(*points, strict=True)
         return cls(min(across), min(up), max(across), max(up))
 
+    @classmethod
+    def below(cls, corner: Point, size: Point) -> Bounds:
+        """Return the rectangle of a width and height with this upper left corner."""
+        (left, top), (width, height) = corner, size
+        return cls(left, top - height, left + width, top)
+
     @property
     def width(self) -> float:
         """The distance from left to right."""
@@ -70,48 +76,38 @@ class Place:
         return Place((x + across, y + up), (u + across, v + up), self.side, self.turn)
 
 
-@dataclass(frozen=True, slots=True)
-class Circle:
-    """Clients on a circle around the origin, and the rectangle that contains them with their labels."""
-
-    places: tuple[Place, ...]
-    bounds: Bounds
-
-
 def fit_inside(labels: Sequence[str]) -> bool:
     """Return whether all labels fit into nodes; otherwise they are written beside them."""
     return all(width_of(label) <= _MAX_EMS_INSIDE for label in labels)
 
 
-def place_on_circle(labels: Sequence[str], sizes: Sequence[int], *, inside: bool, wide: bool) -> Circle:
-    """Place clients on a circle, clockwise from its top, in groups of these `sizes`.
+def place_on_circle(
+    labels: Sequence[str], sizes: Sequence[int], *, inside: bool, wide: bool
+) -> tuple[list[Place], Bounds]:
+    """Place clients on a circle around the origin, clockwise from its top, in groups of these `sizes`.
 
-    Labels are written `inside` the nodes, or beside them. A `wide` circle leaves more room for arrows.
+    Labels are written `inside` the nodes, or beside them. A `wide` circle leaves more room for arrows. Returns the
+    places, and the rectangle that contains the nodes and labels.
 
-    >>> [place.node for place in place_on_circle(["a", "b"], [2], inside=True, wide=False).places]
+    >>> [place.node for place in place_on_circle(["a", "b"], [2], inside=True, wide=False)[0]]
     [(-0.61, 0.0), (0.61, 0.0)]
     """
     count = len(labels)
     gap = _GROUP_GAP if 1 < len(sizes) < count else 0.0
     slots = count + gap * len(sizes)
     radius = 0.0 if count == 1 else 0.8 + 0.1 * slots if wide else 0.45 + 0.08 * slots
+    # One client is at the bottom, so that its label is below; two are side by side; more begin at the top.
+    first = {1: -pi / 2, 2: pi}.get(count, pi / 2)
     places: list[Place] = []
     slot = 0.0
     for size in sizes:
         for _ in range(size):
-            angle = _angle(slot, slots, count)
+            angle = first - 2 * pi * slot / slots
             places.append(_place(radius, angle, inside=inside, turned=count > _MAX_LEVEL_LABELS))
             slot += 1
         slot += gap
     corners = [corner for place, label in zip(places, labels, strict=True) for corner in _corners(place, label)]
-    return Circle(tuple(places), Bounds.around(corners))
-
-
-def _angle(slot: float, slots: float, count: int) -> float:
-    """Return the angle of a slot, clockwise from the top; two clients are placed side by side."""
-    if count == 1:
-        return -pi / 2  # so that its label is below
-    return (pi if count == 2 else pi / 2) - 2 * pi * slot / slots
+    return places, Bounds.around(corners)
 
 
 def _place(radius: float, angle: float, *, inside: bool, turned: bool) -> Place:

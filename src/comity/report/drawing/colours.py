@@ -36,5 +36,4 @@ def choose_look(number: int) -> Look:
 
 def _lighter(colour: str, share: float) -> str:
     """Return a colour mixed with white."""
-    parts = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in parts)
+    return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in bytes.fromhex(colour[1:]))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comity.core.extras import require
 from comity.core.files import open_atomic
-from comity.core.names import Coalition, shown
+from comity.core.names import shown
 from comity.errors import InputError, OutputError
 from comity.game.graph import BenefitGraph
-from comity.game.peels import Equilibrium
-from comity.report.drawing.groups import Edges, Groups
-from comity.report.drawing.widths import Edge, check_weights
+from comity.report.drawing.arrows import Weights, check_weights
+from comity.report.drawing.groups import Edges, Groups, Partition
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,8 +32,8 @@ def draw(
     *,
     name: str = "",
     formats: Iterable[str] = ("svg",),
-    equilibrium: Equilibrium | Iterable[Coalition] | None = None,
-    weights: Mapping[Edge, float] | None = None,
+    equilibrium: Partition = None,
+    weights: Weights = None,
 ) -> tuple[Path, ...]:
     """Draw the benefit graph, its strongly connected components and the equilibrium into files.
 
@@ -64,74 +63,57 @@ def draw(
     ...     [file.name for file in draw(graph, directory)]
     ['benefit-graph.svg', 'components.svg', 'equilibrium.svg']
     """
-    wanted = _check(graph, directory, name, formats)
-    check_weights(weights)
-    require("matplotlib", "to draw figures")
-    from comity.report.drawing.sheet import settings
-
-    components = Groups.components(graph)
-    coalitions = Groups.coalitions(graph, equilibrium)
-    with settings():
-        sheets = _sheets(graph, components, coalitions, weights)
-        made = {
-            f"{name}-{figure}.{ending}" if name else f"{figure}.{ending}": sheet.render(ending)
-            for figure, sheet in sheets.items()
-            for ending in wanted
-        }
+    endings = _check(graph, directory, name, formats)
+    prefix = f"{name}-" if name else ""
+    drawn = {
+        f"{prefix}{figure}.{ending}": sheet.render(ending)
+        for figure, sheet in _draw_sheets(graph, equilibrium, weights).items()
+        for ending in endings
+    }
     place = Path(directory)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{place}: cannot be written to ({error.strerror or error})") from None
-    for file, content in made.items():
+    for file, content in drawn.items():
         with open_atomic(place / file) as opened:
             opened.write(content)
-    return tuple(place / file for file in made)
+    return tuple(place / file for file in drawn)
 
 
-def plot(
-    graph: BenefitGraph,
-    equilibrium: Equilibrium | Iterable[Coalition] | None = None,
-    weights: Mapping[Edge, float] | None = None,
-) -> Figure:
+def plot(graph: BenefitGraph, equilibrium: Partition = None, weights: Weights = None) -> Figure:
     """Draw the coalitions, and who is a collaborator of whom, as a matplotlib figure, with arguments as in `draw`."""
+    return _draw_sheets(graph, equilibrium, weights)["equilibrium"].figure
+
+
+def _draw_sheets(graph: BenefitGraph, equilibrium: Partition, weights: Weights) -> dict[str, Sheet]:
+    """Return the drawings by name: with arrows, or as a matrix if there are too many."""
     check_weights(weights)
     require("matplotlib", "to draw figures")
+    from comity.report.drawing.graph_figures import draw_benefit_graph, draw_coalitions, draw_components
+    from comity.report.drawing.matrix import draw_matrix
     from comity.report.drawing.sheet import settings
 
-    with settings():
-        sheet = _sheets(graph, Groups.components(graph), Groups.coalitions(graph, equilibrium), weights)["equilibrium"]
-    figure = sheet.axes.get_figure(root=True)
-    assert figure is not None
-    return figure
-
-
-def _sheets(
-    graph: BenefitGraph, components: Groups, coalitions: Groups, weights: Mapping[Edge, float] | None
-) -> dict[str, Sheet]:
-    """Return the drawings by name: with arrows, or as a matrix if there are too many."""
-    from comity.report.drawing.benefit_graph import draw_benefit_graph
-    from comity.report.drawing.coalitions import draw_coalitions
-    from comity.report.drawing.components import draw_components
-    from comity.report.drawing.matrix import draw_matrix
+    components, coalitions = Groups.components(graph), Groups.coalitions(graph, equilibrium)
 
     def too_many(*edges: Edges) -> bool:
         return len(graph) > _MAX_CLIENTS or sum(len(ends[0]) for ends in edges) > _MAX_ARROWS
 
-    drawn = (
-        draw_matrix(components, "Benefit graph")
-        if too_many(components.inside, components.across)
-        else draw_benefit_graph(graph, components, weights),
-        draw_matrix(components, "Strongly connected components of the benefit graph", "component")
-        if too_many(components.across)
-        else draw_components(components, weights),
-        draw_matrix(coalitions, "Collaboration equilibrium", "coalition", coloured=True)
-        if too_many(coalitions.inside, coalitions.across)
-        else draw_coalitions(coalitions, weights),
-    )
-    for sheet in drawn:
-        sheet.fit()
-    return dict(zip(FIGURES, drawn, strict=True))
+    with settings():
+        sheets = (
+            draw_matrix(components, "Benefit graph")
+            if too_many(components.inside, components.across)
+            else draw_benefit_graph(graph, components, weights),
+            draw_matrix(components, "Strongly connected components of the benefit graph", "component")
+            if too_many(components.across)
+            else draw_components(components, weights),
+            draw_matrix(coalitions, "Collaboration equilibrium", "coalition", coloured=True)
+            if too_many(coalitions.inside, coalitions.across)
+            else draw_coalitions(coalitions, weights),
+        )
+        for sheet in sheets:
+            sheet.fit()
+    return dict(zip(FIGURES, sheets, strict=True))
 
 
 def _check(graph: object, directory: str | os.PathLike[str], name: str, formats: Iterable[str]) -> tuple[str, ...]:
@@ -144,10 +126,10 @@ def _check(graph: object, directory: str | os.PathLike[str], name: str, formats:
         raise OutputError("the name of the directory to draw into is empty; give one")
     if name in (".", "..") or any(character in name for character in "/\\\0"):
         raise InputError(f"a file name cannot begin with {shown(name)}; give a name without slashes")
-    wanted = (formats,) if isinstance(formats, str) else tuple(dict.fromkeys(formats))
-    for ending in wanted:
+    endings = (formats,) if isinstance(formats, str) else tuple(dict.fromkeys(formats))
+    for ending in endings:
         if ending not in FORMATS:
             raise InputError(f"unknown format {shown(ending)}; the formats are {', '.join(FORMATS)}")
-    if not wanted:
+    if not endings:
         raise InputError(f"formats is empty; give one or several of {', '.join(FORMATS)}")
-    return wanted
+    return endings

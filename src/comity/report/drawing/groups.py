@@ -19,6 +19,7 @@ from comity.report.drawing.labels import choose_labels
 
 Integers = NDArray[np.int64]
 Edges = tuple[Integers, Integers]  # the positions of collaborators, and of the clients that want them
+Partition = Equilibrium | Iterable[Coalition] | None  # none for the equilibrium of the graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,10 @@ class Groups:
         (('a', 'b'), ('c',))
         """
         found = find_equilibrium(graph)
-        numbers = found.numbers.astype(np.int64)
-        return cls(graph.clients, numbers, found.peel_of.astype(np.int64), *_split_edges(_edges(graph), numbers))
+        return cls._of(graph, found.numbers.astype(np.int64), found.peel_of.astype(np.int64))
 
     @classmethod
-    def coalitions(cls, graph: BenefitGraph, partition: Equilibrium | Iterable[Coalition] | None) -> Groups:
+    def coalitions(cls, graph: BenefitGraph, partition: Partition) -> Groups:
         """Return the coalitions of an equilibrium, given coalitions, or those that the graph leads to.
 
         Of an equilibrium, the edges inside are the wishes of the members when they left, those across the unmet wishes.
@@ -55,18 +55,27 @@ class Groups:
         if partition is None:
             partition = find_equilibrium(graph)
         if not isinstance(partition, Equilibrium):
-            numbers = _coalition_numbers(graph, partition)
-            return cls(graph.clients, numbers, None, *_split_edges(_edges(graph), numbers))
+            return cls._of(graph, _coalition_numbers(graph, partition), None)
         if set(partition.clients) != set(graph.clients):
             raise InputError("the equilibrium has other clients than the graph; give the equilibrium of this graph")
         place = np.array([graph.position_of(client) for client in partition.clients], np.int64)
         numbers = np.empty(len(place), np.int64)
         numbers[place] = partition.numbers
         last = partition.wishes.wanted[partition.wishes.valid_at(len(partition.peels))].tocoo()
-        inside, _ = _split_edges((place[last.col], place[last.row]), numbers)
+        sources, targets = place[last.col], place[last.row]
+        same = numbers[sources] == numbers[targets]
         unmet = [(graph.position_of(wish.collaborator), graph.position_of(wish.client)) for wish in partition.unmet]
         lost = np.array(unmet, np.int64).reshape(-1, 2)
-        return cls(graph.clients, numbers, partition.peel_of.astype(np.int64), inside, (lost[:, 0], lost[:, 1]))
+        peels, inside = partition.peel_of.astype(np.int64), (sources[same], targets[same])
+        return cls(graph.clients, numbers, peels, inside, (lost[:, 0], lost[:, 1]))
+
+    @classmethod
+    def _of(cls, graph: BenefitGraph, numbers: Integers, peels: Integers | None) -> Groups:
+        """Return groups with all edges of the graph."""
+        wants = graph.wants.tocoo()
+        sources, targets = wants.col.astype(np.int64), wants.row.astype(np.int64)
+        same = numbers[sources] == numbers[targets]
+        return cls(graph.clients, numbers, peels, (sources[same], targets[same]), (sources[~same], targets[~same]))
 
     @cached_property
     def order(self) -> Integers:
@@ -107,18 +116,6 @@ class Groups:
         return [(self.clients[j], self.clients[i]) for j, i in zip(*(end.tolist() for end in edges), strict=True)]
 
 
-def _edges(graph: BenefitGraph) -> Edges:
-    wants = graph.wants.tocoo()
-    return wants.col.astype(np.int64), wants.row.astype(np.int64)
-
-
-def _split_edges(edges: Edges, numbers: Integers) -> tuple[Edges, Edges]:
-    """Return the edges within groups and those between groups."""
-    sources, targets = edges
-    same = numbers[sources] == numbers[targets]
-    return (sources[same], targets[same]), (sources[~same], targets[~same])
-
-
 def _coalition_numbers(graph: BenefitGraph, coalitions: Iterable[Coalition]) -> Integers:
     """Return the coalition of each client; each client must be in exactly one."""
     numbers = np.full(len(graph), -1, np.int64)
@@ -126,11 +123,11 @@ def _coalition_numbers(graph: BenefitGraph, coalitions: Iterable[Coalition]) -> 
         members = sorted(check_coalition(coalition, f"coalition {number + 1}"))
         if not members:
             raise InputError(f"coalition {number + 1} is empty; omit it")
-        places = [graph.position_of(client) for client in members]
-        for client, place in zip(members, places, strict=True):
+        for client in members:
+            place = graph.position_of(client)
             if numbers[place] >= 0:
                 raise InputError(f"client {shown(client)} is in two coalitions; each client is in one")
-        numbers[places] = number
+            numbers[place] = number
     if (numbers < 0).any():
         raise InputError(
             f"client {shown(graph.clients[int(np.argmin(numbers))])} is in no coalition; add it as a coalition of one"

@@ -14,15 +14,17 @@ _UNPRINTABLE = re.compile("[\n\r\t\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2
 _WIDE = frozenset("mwMW@%—…")
 
 
-def choose_labels(names: Sequence[str], max_width: float = _MAX_WIDTH) -> tuple[str, ...]:
-    """Return a label for each name: the name, shortened in the middle if it is wider than `max_width` ems.
+def choose_labels(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a label for each name: the name, shortened in the middle if it is too wide.
 
     Names often differ at their ends, so both ends are kept. Labels that would be equal are numbered.
 
     >>> choose_labels(["north", "the hospital of the district of the south"])
     ('north', 'the hospita…f the south')
     """
-    labels = [_shorten(_escape(name), max_width) for name in names]
+    # Invisible characters are escaped, as on the command line.
+    visible = (_UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode(), name) for name in names)
+    labels = list(map(_shorten, visible))
     times = Counter(labels)
     taken = set(labels)
     distinct = []
@@ -52,7 +54,7 @@ def identifier(kind: str, *names: str) -> str:
     >>> identifier("edge", "a", "b c"), identifier("client", "a,b→c")
     ('edge:a→b%20c', 'client:a%2Cb%E2%86%92c')
     """
-    return f"{kind}:{'→'.join(map(_quote, names))}"
+    return f"{kind}:{'→'.join(quote(name, safe='') for name in names)}"
 
 
 def group_identifier(kind: str, number: int, members: Iterable[str]) -> str:
@@ -61,22 +63,13 @@ def group_identifier(kind: str, number: int, members: Iterable[str]) -> str:
     >>> group_identifier("coalition", 1, ["a", "b"])
     'coalition:1:a,b'
     """
-    return f"{kind}:{number}:{','.join(map(_quote, members))}"
+    return f"{kind}:{number}:{','.join(quote(name, safe='') for name in members)}"
 
 
-def _quote(name: str) -> str:
-    return quote(name, safe="")
-
-
-def _escape(name: str) -> str:
-    """Return a name with invisible characters escaped, as on the command line."""
-    return _UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode(), name)
-
-
-def _shorten(text: str, max_width: float) -> str:
-    if width_of(text) <= max_width:
+def _shorten(text: str) -> str:
+    if width_of(text) <= _MAX_WIDTH:
         return text
-    room = (max_width - _width("…")) / 2
+    room = (_MAX_WIDTH - _width("…")) / 2
     front, back = _fitting(text, room), _fitting(text[::-1], room)[::-1]
     while back and unicodedata.combining(back[0]):  # an accent belongs to the letter before it
         back = back[1:]

@@ -19,16 +19,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch
 
+from comity.report.drawing.arrows import middle_of
 from comity.report.drawing.circle import EM, FONT, NODE, Bounds, Place, Point
 from comity.report.drawing.colours import FAINT, INK, Look
 from comity.report.drawing.labels import identifier
-from comity.report.drawing.routes import middle_of, usual_bend
 
 _POINTS_PER_INCH = 72
 _MEASURING_DPI = 4 * _POINTS_PER_INCH  # for measuring texts: with fewer, their widths would be rounded
 _DPI = 160
 _MARGIN = 0.15  # inches
 _CAPTION_GAP = 0.2  # inches
+_ROUND = 0.08  # inches, of the corners of a box
 _MAX_PIXELS = 3000  # on the longer side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text
@@ -80,53 +81,41 @@ class Sheet:
         """Draw the node of a client, and its label inside or beside it."""
         style = "-" if look.style != ":" else ":"
         node = Circle(place.node, NODE, facecolor=look.node, edgecolor=INK, linewidth=0.9, linestyle=style, zorder=3)
-        self._add(node, identifier("node", name))
-        x, y = place.node
-        self.reach((x - NODE, y - NODE), (x + NODE, y + NODE))
-        self.text(place.label, label, place.side, identifier("client", name), turn=place.turn)
+        self._add(node, identifier("node", name), Bounds.around([place.node]).wider(NODE))
+        self.text(place.label, label, place.side, identifier("client", name), place.turn)
 
-    def text(
-        self, point: Point, text: str, side: str, gid: str | None = None, *, turn: float = 0.0, **other: Any
-    ) -> None:
+    def text(self, point: Point, text: str, side: str, gid: str = "", turn: float = 0.0, **other: Any) -> None:
         """Write a text on one side of a point, or centred on it."""
         across, up = _SIDES[side]
-        written = self.axes.text(
-            *point, text, ha=across, va=up, rotation=turn, rotation_mode="anchor", color=other.pop("color", INK),
-            zorder=4, clip_on=False, **other,
+        self.axes.text(
+            *point, text, ha=across, va=up, rotation=turn, rotation_mode="anchor", zorder=4, clip_on=False,
+            gid=gid or None, **{"color": INK, **other},
         )  # fmt: skip
-        written.set_parse_math(False)
-        written.set_gid(gid)
 
-    def box(self, left: float, top: float, size: Point, look: Look, gid: str) -> Patch:
+    def box(self, bounds: Bounds, look: Look, gid: str) -> Patch:
         """Draw a box with round corners."""
-        low, (width, height), round_ = top - size[1], size, 0.08
+        inner = bounds.wider(-_ROUND)
         patch = FancyBboxPatch(
-            (left + round_, low + round_), width - 2 * round_, height - 2 * round_,
-            boxstyle=f"round,pad={round_},rounding_size={round_}", facecolor=look.background, edgecolor=look.line,
+            (inner.left, inner.low), inner.width, inner.height,
+            boxstyle=f"round,pad={_ROUND},rounding_size={_ROUND}", facecolor=look.background, edgecolor=look.line,
             linewidth=1.6, linestyle=look.style, zorder=1,
         )  # fmt: skip
-        self._add(patch, gid)
-        self.reach((left, low), (left + width, top))
+        self._add(patch, gid, bounds)
         return patch
 
-    def arrow(self, start: Point, end: Point, gid: str, width: float, **other: Any) -> None:
-        """Draw an arrow from one point to another, slightly bent unless a `bend` is given.
-
-        It connects nodes, or boxes if they are given (`patchA`, `patchB`).
-        """
+    def arrow(self, start: Point, end: Point, gid: str, width: float, bend: float, **other: Any) -> None:
+        """Draw a bent arrow between two nodes, or between boxes if they are given (`patchA`, `patchB`)."""
         shrink = 1.0 if "patchA" in other else _POINTS_PER_INCH * NODE + 1.0
-        bend = other.pop("bend", usual_bend(start, end))
         arrow = FancyArrowPatch(
             start, end, arrowstyle="-|>", connectionstyle=f"arc3,rad={bend:.4f}", linewidth=width, shrinkA=shrink,
             shrinkB=shrink, mutation_scale=8.0 + 1.5 * width, capstyle="butt", joinstyle="miter",
             **{"color": INK, "zorder": 2.0, **other},
         )  # fmt: skip
-        self._add(arrow, gid)
-        self.reach(middle_of(start, end, bend))
+        self._add(arrow, gid, Bounds.around([middle_of(start, end, bend)]))
 
-    def reach(self, *points: Point) -> None:
-        """Extend the figure to some points."""
-        self._reached.extend(points)
+    def reach(self, bounds: Bounds) -> None:
+        """Extend the figure to a rectangle."""
+        self._reached.extend([(bounds.left, bounds.low), (bounds.right, bounds.high)])
 
     def caption(self, lines: str, larger: float = 1.0) -> None:
         """Write a caption below everything; its first line is the title."""
@@ -141,38 +130,38 @@ class Sheet:
         corners = list(self._reached)
         for text in self.axes.texts:
             extent = text.get_window_extent(self._measuring)
-            corners += [
-                (extent.x0 / _MEASURING_DPI, extent.y0 / _MEASURING_DPI),
-                (extent.x1 / _MEASURING_DPI, extent.y1 / _MEASURING_DPI),
-            ]
+            corners += [(x / _MEASURING_DPI, y / _MEASURING_DPI) for x, y in (extent.p0, extent.p1)]
         return Bounds.around(corners)
 
     def fit(self) -> None:
         """Fit the size of the figure to its content, after everything is drawn."""
         bounds = self._bounds().wider(_MARGIN)
-        self._figure.set_size_inches(bounds.width, bounds.height)
+        self.figure.set_size_inches(bounds.width, bounds.height)
         self.axes.set(xlim=(bounds.left, bounds.right), ylim=(bounds.low, bounds.high))
 
     def render(self, format_: str) -> bytes:
         """Return the figure in a format."""
         content = BytesIO()
-        dpi = min(_DPI, _MAX_PIXELS / max(self._figure.get_size_inches()))
-        self._figure.savefig(content, format=format_, dpi=dpi, metadata=_METADATA[format_])
+        dpi = min(_DPI, _MAX_PIXELS / max(self.figure.get_size_inches()))
+        with settings():
+            self.figure.savefig(content, format=format_, dpi=dpi, metadata=_METADATA[format_])
         return content.getvalue()
+
+    @property
+    def figure(self) -> Figure:
+        """The matplotlib figure."""
+        figure = self.axes.get_figure(root=True)
+        assert figure is not None
+        return figure
 
     @cached_property
     def _measuring(self) -> RendererAgg:
         """The renderer that measures texts; it caches their sizes."""
-        renderer: RendererAgg = FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
+        renderer: RendererAgg = FigureCanvasAgg(self.figure).get_renderer()  # type: ignore[no-untyped-call]
         return renderer
 
-    @property
-    def _figure(self) -> Figure:
-        figure = self.axes.figure
-        assert isinstance(figure, Figure)
-        return figure
-
-    def _add(self, patch: Patch, gid: str) -> None:
+    def _add(self, patch: Patch, gid: str, bounds: Bounds) -> None:
+        self.reach(bounds)
         patch.set_gid(gid)
         patch.set_clip_on(False)
         self.axes.add_artist(patch)  # faster than `add_patch`, which computes data limits that are set in `fit` anyway

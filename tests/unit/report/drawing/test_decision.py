@@ -1,4 +1,4 @@
-"""Figures tell what the graph says: every client once, every edge as an arrow, every coalition with its members."""
+"""Figures show the graph: every client once, every edge as an arrow, every coalition with its members."""
 
 import random
 import re
@@ -91,7 +91,7 @@ def texts(group: ElementTree.Element) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[BenefitGraph, list[Path]]:
-    """A graph and its figures, drawn once for what several tests say of them."""
+    """A graph and its figures, drawn once for several tests."""
     graph = GRAPHS[request.param]
     return graph, list(draw(graph, tmp_path_factory.mktemp("drawn")))
 
@@ -104,10 +104,10 @@ def each(*names: str) -> pytest.MarkDecorator:
 def test_every_client_is_named_once_in_every_figure(drawn: tuple[BenefitGraph, list[Path]]) -> None:
     graph, paths = drawn
     for path in paths:
-        told = Svg(path).labels()
-        assert Counter(client for client, _ in told) == Counter(graph.clients)
+        labels = Svg(path).labels()
+        assert Counter(client for client, _ in labels) == Counter(graph.clients)
         label = dict(zip(graph.clients, choose_labels(graph.clients), strict=True))
-        assert all(shown == [label[client]] for client, shown in told)
+        assert all(shown == [label[client]] for client, shown in labels)
         ids = re.findall(r' id="([^"]*)"', path.read_text(encoding="utf-8"))
         assert len(ids) == len(set(ids))
 
@@ -172,7 +172,7 @@ def test_clients_in_another_order(tmp_path: Path) -> None:
     assert sorted(Svg(path).edges("edge")) == [("a", "b"), ("b", "a")]
 
 
-def test_coalitions_alone_can_be_given(tmp_path: Path) -> None:
+def test_coalitions_can_be_given_without_an_equilibrium(tmp_path: Path) -> None:
     graph = BenefitGraph({"a": ["b"], "b": ["a"], "c": ["a"]})
     *_, path = draw(graph, tmp_path, equilibrium=[frozenset("a"), frozenset("bc")])
     drawn = Svg(path)
@@ -181,12 +181,12 @@ def test_coalitions_alone_can_be_given(tmp_path: Path) -> None:
     assert not [text for text in texts(drawn.root) if text.startswith("peel")]
 
 
-def test_a_client_alone_is_called_so(tmp_path: Path) -> None:
+def test_a_client_alone_is_labelled_alone(tmp_path: Path) -> None:
     *_, path = draw(BenefitGraph({"a": ["b"], "b": ["a"], "c": []}), tmp_path)
     assert Counter(texts(Svg(path).root))["alone"] == 1
 
 
-def test_weights_make_arrows_broad(tmp_path: Path) -> None:
+def test_larger_weights_make_wider_arrows(tmp_path: Path) -> None:
     graph = BenefitGraph({"a": ["b", "c"], "b": ["a"], "c": []})
     path, *_ = draw(graph, tmp_path, weights={("b", "a"): 3.0, ("c", "a"): np.float32(1.5), ("a", "b"): -1.0})
     styles = {rest: next(group.iter(f"{SVG}path")).get("style", "") for rest, group in Svg(path).of("edge")}
@@ -218,7 +218,7 @@ def test_formats(made: tuple[Path, ...]) -> None:
     assert sorted(made) == sorted(made[0].parent.iterdir())
 
 
-def test_a_user_s_settings_neither_count_nor_change(tmp_path: Path) -> None:
+def test_a_user_s_settings_have_no_effect_and_do_not_change(tmp_path: Path) -> None:
     before = [path.read_bytes() for path in draw(figure_2(), tmp_path)]
     with matplotlib.rc_context({"font.size": 30, "svg.fonttype": "path", "axes.facecolor": "red"}):
         assert [path.read_bytes() for path in draw(figure_2(), tmp_path)] == before
@@ -242,7 +242,7 @@ def test_thousands_of_clients(tmp_path: Path) -> None:
     assert all(path.stat().st_size < 2_000_000 for path in draw(graph, tmp_path))
 
 
-def test_labels_can_be_told_apart() -> None:
+def test_labels_are_distinct() -> None:
     assert len(set(choose_labels(["x" * 500, "x" * 501, "x" * 502]))) == 3
     assert len(set(choose_labels(["a\n", "a\\n", "a\\n #1"]))) == 3
 

@@ -1,14 +1,23 @@
-"""The bend of arrows, chosen so that they avoid other nodes and boxes."""
+"""Arrows between clients: how wide they are, and how they bend to avoid other nodes and boxes."""
 
 from __future__ import annotations
 
-from math import hypot
+from collections.abc import Hashable, Mapping, Sequence
+from math import dist, isfinite
+from typing import TypeVar
 
 import numpy as np
 
 from comity.core.arrays import Floats
+from comity.core.names import shown
+from comity.errors import InputError
 from comity.report.drawing.circle import Point
 
+Edge = tuple[str, str]  # a collaborator, and the client that wants it
+Weights = Mapping[Edge, float] | None  # what the collaborator contributes, if it is known
+AnyEdge = TypeVar("AnyEdge", bound=Hashable)
+_MIN_WIDTH, _MAX_WIDTH = 0.5, 3.2  # points
+_MAX_EDGES_AT_FULL_WIDTH = 30
 _BEND = 0.14  # as a share of the length
 _MAX_OFFSET = 0.25  # inches from the straight line to the control point
 _DETOURS = (0.35, -0.35, 0.6, -0.6, 1.0, -1.0, 1.5, -1.5, 2.1, -2.1, 2.8, -2.8, 3.6, -3.6)  # inches to the side
@@ -18,13 +27,33 @@ _CLEARANCE = 0.06  # inches around a box
 _SHARES = np.linspace(0.02, 0.98, 33)[:, None]
 
 
+def check_weights(weights: Mapping[Edge, object] | None) -> None:
+    """Check that every weight is a finite number."""
+    for edge, weight in (weights or {}).items():
+        if not isinstance(weight, int | float | np.number) or not isfinite(weight):
+            raise InputError(f"the weight of edge {shown(edge)} is {shown(weight)}; give a finite number")
+
+
+def choose_widths(edges: Sequence[AnyEdge], weights: Mapping[AnyEdge, float] | None) -> dict[AnyEdge, float]:
+    """Return the width of each edge in points: proportional to its weight, or equal for all without weights.
+
+    >>> choose_widths([("a", "b"), ("b", "a")], {("a", "b"): 2.0})
+    {('a', 'b'): 3.2, ('b', 'a'): 0.5}
+    """
+    if weights is None:
+        return dict.fromkeys(edges, 1.0 if len(edges) <= _MAX_EDGES_AT_FULL_WIDTH else 0.7)
+    found = {edge: max(weights.get(edge, 0.0), 0.0) for edge in edges}
+    most = max(found.values(), default=0.0) or 1.0
+    return {edge: _MIN_WIDTH + (_MAX_WIDTH - _MIN_WIDTH) * weight / most for edge, weight in found.items()}
+
+
 def usual_bend(start: Point, end: Point) -> float:
     """Return the usual bend of an arrow, as a share of its length: two opposite arrows stay apart.
 
     >>> usual_bend((0, 0), (1, 0)), usual_bend((0, 0), (10, 0))
     (0.14, 0.025)
     """
-    return min(_BEND, _MAX_OFFSET / max(hypot(end[0] - start[0], end[1] - start[1]), _MAX_OFFSET))
+    return min(_BEND, _MAX_OFFSET / max(dist(start, end), _MAX_OFFSET))
 
 
 def bend_inward(start: Point, end: Point, centre: Point) -> float:
@@ -43,7 +72,7 @@ def bend_around(start: Point, end: Point, boxes: Floats) -> float:
     >>> bend_around((0, 0), (4, 0), np.array([[1.5, -0.3, 2.5, 0.3]])) > 0.2
     True
     """
-    length = hypot(end[0] - start[0], end[1] - start[1])
+    length = dist(start, end)
     usual = usual_bend(start, end)
     if not length or not boxes.size:
         return usual

@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from comity.report.drawing.routes import bend_around, bend_inward, middle_of, usual_bend
+from comity.report.drawing.arrows import bend_around, bend_inward, middle_of, usual_bend
 
 
-def test_nothing_in_the_way_changes_nothing() -> None:
+def test_without_obstacles_the_bend_is_the_usual_one() -> None:
     assert bend_around((0, 0), (4, 0), np.empty((0, 4))) == usual_bend((0, 0), (4, 0))
     assert bend_around((0, 0), (4, 0), np.array([[1, 5, 2, 6]])) == usual_bend((0, 0), (4, 0))
 
 
-def test_a_box_in_the_way_is_gone_around() -> None:
+def test_an_arrow_goes_around_a_box() -> None:
     bend = bend_around((0, 0), (4, 0), np.array([[1.0, -0.4, 3.0, 0.4]]))
     assert abs(middle_of((0, 0), (4, 0), bend)[1]) > 0.4
 
 
-def test_no_way_around_still_ends() -> None:
+def test_without_a_way_around_the_bend_is_the_usual_one() -> None:
     assert bend_around((0, 0), (4, 0), np.array([[1.0, -9, 3.0, 9]])) == usual_bend((0, 0), (4, 0))
 
 

@@ -1,4 +1,4 @@
-"""A client's page has nothing private of others: figures that were planted there do not come up."""
+"""A client's page has nothing private of others: numbers planted in their results do not appear."""
 
 import dataclasses
 import json
@@ -20,20 +20,20 @@ JOINED = tuple(f"hospital {number}" for number in range(10))
 
 
 def planted(result: comity.Result, client: str) -> tuple[comity.Result, list[str]]:
-    """Return a result in which the figures of all others are large and like no other number, and how they begin."""
-    marks = iter(range(4321, 9999))
-    told: list[str] = []
+    """Return a result in which the scores of all others are unusual large numbers, and how these are written."""
+    numbers = iter(range(4321, 9999))
+    marks: list[str] = []
 
     def mark() -> Estimate:
-        number = next(marks)
-        told.append(str(number))
+        number = next(numbers)
+        marks.append(str(number))
         return Estimate(float(number), 0.001)
 
     utilities = {
         name: each if name == client else Standing(765_432, *(mark() for _ in range(7)))
         for name, each in result.utilities.items()
     }
-    return dataclasses.replace(result, utilities=utilities), [*told, "765,432", "765432"]
+    return dataclasses.replace(result, utilities=utilities), [*marks, "765,432", "765432"]
 
 
 def found_in(page: str, marks: list[str]) -> list[str]:
@@ -41,7 +41,7 @@ def found_in(page: str, marks: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("client", NAMES)
-def test_no_figure_of_others_is_on_it(client: str) -> None:
+def test_no_score_of_others_is_on_it(client: str) -> None:
     result, marks = planted(result_of(NAMES), client)
     assert found_in(render_client_page(describe_client_result(ClientResult.of(result, client))), marks) == []
     assert client in render_client_page(describe_client_result(ClientResult.of(result, client)))
@@ -49,15 +49,15 @@ def test_no_figure_of_others_is_on_it(client: str) -> None:
 
 @pytest.mark.parametrize("client", NAMES)
 def test_a_leak_would_be_seen(client: str) -> None:
-    """The marks are such as the page would show: who lets everybody see what it gains is on it."""
+    """The marks are numbers that the page would show: a client that shows its gains to everybody is on it."""
     result, marks = planted(result_of(NAMES), client)
     others = [name for name in NAMES if name != client]
     page = render_client_page(describe_client_result(ClientResult.of(result, client, shown=others)))
     assert len(found_in(page, marks)) == len(others)
 
 
-def test_what_others_bring_each_other_is_not_told() -> None:
-    """In a result with coalitions: each is told what it is brought, and nothing else."""
+def test_contributions_among_others_are_not_shown() -> None:
+    """In a result with coalitions, each client sees what others bring to it, and no other contribution."""
     result = result_of(JOINED)
     assert len({each.receiver for each in result.contributions}) > 5
     for client in JOINED:
@@ -68,38 +68,38 @@ def test_what_others_bring_each_other_is_not_told() -> None:
         assert {partner.name for partner in story.member.partners if partner.brings} == set(mine)
 
 
-def told_of_others(document: dict[str, Any], client: str) -> set[float]:
-    """Return every number of a result that is about others, but for those that are also about the client."""
+def numbers_about_others(document: dict[str, Any], client: str) -> set[float]:
+    """Return every number of a result that is about others and not also about the client."""
 
-    def numbers(told: object) -> Iterator[float]:
-        if isinstance(told, dict):
-            for each in told.values():
+    def numbers(value: object) -> Iterator[float]:
+        if isinstance(value, dict):
+            for each in value.values():
                 yield from numbers(each)
-        elif isinstance(told, list | tuple):
-            for each in told:
+        elif isinstance(value, list | tuple):
+            for each in value:
                 yield from numbers(each)
-        elif isinstance(told, float):
-            yield abs(told)
+        elif isinstance(value, float):
+            yield abs(value)
 
     parts: dict[bool, list[object]] = {True: [], False: []}
     for part in ("utilities", "penalties", "weights"):
         by_client = [document[part]] if part == "utilities" else document[part].values()
         for each in by_client:
-            for name, told in each.items():
-                parts[name == client].append(told)
+            for name, value in each.items():
+                parts[name == client].append(value)
     for each in document["contributions"]:
         parts[each["receiver"] == client].append(each)
     for each in (*document["certificate"]["outer"], *document["certificate"]["inner"], *document["game"]):
         parts[each["client"] == client].append(each)
-    for name, told in document["certificate"]["forgiven"].items():
-        parts[name == client].append(told)
+    for name, value in document["certificate"]["forgiven"].items():
+        parts[name == client].append(value)
     return {each for each in numbers(parts[False]) if each > 1e-6 and len(repr(each)) > 8} - set(numbers(parts[True]))
 
 
 @pytest.mark.parametrize("client", JOINED[:3])
-def test_no_number_about_others_is_in_what_a_client_gets(client: str) -> None:
+def test_a_client_s_result_has_no_number_about_others(client: str) -> None:
     result = result_of(JOINED)
-    secret = told_of_others(json.loads(json.dumps(result.to_dict())), client)
+    secret = numbers_about_others(json.loads(json.dumps(result.to_dict())), client)
     assert len(secret) > 100
     document = json.dumps(ClientResult.of(result, client).to_dict())
     assert [number for number in secret if repr(number) in document] == []
@@ -107,13 +107,13 @@ def test_no_number_about_others_is_in_what_a_client_gets(client: str) -> None:
     assert [number for number in secret if repr(number) in shared], "a leak would be seen"
 
 
-def test_figures_that_others_show_are_on_it() -> None:
+def test_gains_that_others_show_are_on_it() -> None:
     result, _ = planted(result_of(NAMES), "North")
     page = render_client_page(describe_client_result(ClientResult.of(result, "North", shown=["South"])))
     assert "Some clients show everybody what they gain" in page
 
 
-def test_its_own_figures_are_on_it() -> None:
+def test_its_own_scores_are_on_it() -> None:
     result = result_of(NAMES)
     for client in NAMES:
         story = describe_client_result(ClientResult.of(result, client))
@@ -122,7 +122,7 @@ def test_its_own_figures_are_on_it() -> None:
         assert "should it join?" in page
 
 
-def test_it_says_of_unmet_wishes_what_the_report_of_all_says() -> None:
+def test_its_unmet_wishes_are_those_of_the_whole_report() -> None:
     for names in (NAMES, tuple("abcdefgh")):
         result = result_of(names)
         for client in names:
