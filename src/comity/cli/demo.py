@@ -65,17 +65,16 @@ def _show_hospitals(place: Path) -> int:
     from comity.cli.screen import Screen
     from comity.cli.solve import solve
     from comity.core.files import write_text
-    from comity.research.datasets.hospitals import CLIENT, TARGET, Hospitals
+    from comity.research.datasets.hospitals import CLIENT, HOSPITALS, TARGET, hospitals
     from comity.result.directory import REPORT
     from comity.result.result import Result
 
-    hospitals = Hospitals()
-    frame = hospitals.draw(seed=0)
+    frame = hospitals()
     write_text(place / TABLE, frame.to_csv(index=False, lineterminator="\n"))
     screen = Screen()
     screen.print(
-        f"{len(hospitals.members)} hospitals want to predict who dies in intensive care. They have between "
-        f"{min(h.rows for h in hospitals.members)} and {max(h.rows for h in hospitals.members)} patients each, and "
+        f"{len(HOSPITALS)} hospitals want to predict who dies in intensive care. They have between "
+        f"{min(h.rows for h in HOSPITALS)} and {max(h.rows for h in HOSPITALS)} patients each, and "
         "may not pool them."
     )
     words = [str(place / TABLE), "--client", CLIENT, "--target", TARGET, "--out", str(place / RUN)]
@@ -85,7 +84,7 @@ def _show_hospitals(place: Path) -> int:
     screen.print()
     status: int = solve.main(words, standalone_mode=False)
     screen.heading("What to see")
-    screen.lines(_lessons(Result.load(place / RUN), {h.name: h.pattern for h in hospitals.members}))
+    screen.lines(_lessons(Result.load(place / RUN), {h.name: h.pattern for h in HOSPITALS}))
     screen.heading("What to do next")
     run, table = shlex.quote(str(place / RUN)), shlex.quote(str(place / TABLE))
     screen.lines([f"open {place / RUN / REPORT} in a browser: the same content, with pictures"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comity.errors import InputError
-from comity.research.datasets.allocation import allocate_classes
 from comity.research.datasets.batches import Bytes, read_pickle, read_records
 from comity.research.datasets.published import PublishedFile, Source
 
@@ -29,6 +28,7 @@ SOURCE = Source(
     "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, packed or unpacked",
     ("cifar10",),
 )
+_SWAPS_PER_CLASS = 20  # attempts for each class of each client: enough to forget the initial allocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +99,25 @@ def load(directory: str | os.PathLike[str] | None = None) -> Cifar10:
 
     The version may be the binary one or Python's, unpacked or as the published archive; no code in a pickle is run.
     """
-    versions = {
+    versions = (BINARY, PYTHON)
+    folders = {
         tuple(f"{folder}{batch.name}" for batch in version.batches): version
-        for version in (BINARY, PYTHON)
+        for version in versions
         for folder in (f"{version.folder}/", "")
     }
-    archives: dict[tuple[str, ...], Version] = {(version.archive.name,): version for version in (BINARY, PYTHON)}
-    place, names = SOURCE.find(directory, [*versions, *archives])
-    if version := versions.get(tuple(names)):
-        raws = (SOURCE.read(place / name, batch) for name, batch in zip(names, version.batches, strict=True))
-        return _joined(map(version.read, raws))
-    version = archives[tuple(names)]
-    raw = SOURCE.read(place / version.archive.name, version.archive)
-    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
-        opened = (archive.extractfile(f"{version.folder}/{batch.name}") for batch in version.batches)
-        return _joined(version.read(batch.read()) for batch in opened if batch)
-
-
-def _joined(batches: Iterable[tuple[Bytes, Bytes]]) -> Cifar10:
-    *train, test = batches
+    archives: dict[tuple[str, ...], Version] = {(version.archive.name,): version for version in versions}
+    place, found = SOURCE.find(directory, [*folders, *archives])
+    names = tuple(found)
+    if names in folders:
+        version = folders[names]
+        raws = [SOURCE.read(place / name, batch) for name, batch in zip(names, version.batches, strict=True)]
+    else:
+        version = archives[names]
+        packed = SOURCE.read(place / version.archive.name, version.archive)
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            opened = (archive.extractfile(f"{version.folder}/{batch.name}") for batch in version.batches)
+            raws = [batch.read() for batch in opened if batch]
+    *train, test = map(version.read, raws)
     images, labels = (np.concatenate(arrays) for arrays in zip(*train, strict=True))
     return Cifar10(images, labels.astype(np.int64), test[0], test[1].astype(np.int64))
 
@@ -147,16 +147,45 @@ def clients(
     rng = np.random.default_rng(seed)
     allocated = allocate_classes(rng, len(CLASSES), count, classes)
     train, test = [_shares(rng, labels, allocated) for labels in (data.train_labels, data.test_labels)]
+
+    def cut(rows: Rows) -> int:
+        return round(held_out * rows.size)
+
     return tuple(
         CifarClient(
             str(number),
             tuple(allocated[number].tolist()),
-            _examples(data.train_images, data.train_labels, [rows[_cut(rows, held_out) :] for rows in train[number]]),
-            _examples(data.train_images, data.train_labels, [rows[: _cut(rows, held_out)] for rows in train[number]]),
+            _examples(data.train_images, data.train_labels, [rows[cut(rows) :] for rows in train[number]]),
+            _examples(data.train_images, data.train_labels, [rows[: cut(rows)] for rows in train[number]]),
             _examples(data.test_images, data.test_labels, test[number]),
         )
         for number in range(count)
     )
+
+
+def allocate_classes(rng: np.random.Generator, classes: int, clients: int, per_client: int) -> Rows:
+    """Return the classes of each client (clients, per_client), distinct and sorted.
+
+    Every class goes to equally many clients, or to one more where the numbers do not divide. Classes are handed out in
+    turn; then random pairs of clients swap random classes, whenever the classes of both stay distinct.
+
+    >>> allocate_classes(np.random.default_rng(0), classes=4, clients=4, per_client=2).tolist()
+    [[2, 3], [1, 2], [0, 1], [0, 3]]
+    """
+    if clients < 1 or not 1 <= per_client <= classes:
+        raise InputError(
+            f"cannot give {per_client} of {classes} classes to each of {clients} clients; there must be at least one "
+            f"client, with 1 to {classes} classes"
+        )
+    turns = np.arange(clients * per_client) % classes
+    allocated: Rows = rng.permutation(classes)[turns].reshape(clients, per_client)
+    swaps = _SWAPS_PER_CLASS * allocated.size
+    pairs, places = rng.integers(clients, size=(swaps, 2)), rng.integers(per_client, size=(swaps, 2))
+    for (first, second), (i, j) in zip(pairs.tolist(), places.tolist(), strict=True):
+        mine, yours = allocated[first, i], allocated[second, j]
+        if yours not in allocated[first] and mine not in allocated[second]:
+            allocated[first, i], allocated[second, j] = yours, mine
+    return np.sort(allocated, axis=1)
 
 
 def _shares(rng: np.random.Generator, labels: Labels, allocated: Rows) -> list[list[Rows]]:
@@ -169,10 +198,6 @@ def _shares(rng: np.random.Generator, labels: Labels, allocated: Rows) -> list[l
             for owner, share in zip(owners, np.array_split(rows, owners.size), strict=True):
                 shares[owner].append(share)
     return shares
-
-
-def _cut(rows: Rows, share: float) -> int:
-    return round(share * rows.size)
 
 
 def _examples(images: Bytes, labels: Labels, rows: list[Rows]) -> Examples:

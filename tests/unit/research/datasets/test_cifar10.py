@@ -15,9 +15,8 @@ import pytest
 
 from comity.errors import FormatError, InputError
 from comity.research.datasets import cifar10
-from comity.research.datasets.allocation import allocate_classes
 from comity.research.datasets.batches import read_pickle
-from comity.research.datasets.cifar10 import BINARY, PYTHON, Cifar10, Version
+from comity.research.datasets.cifar10 import BINARY, PYTHON, Cifar10, Version, allocate_classes
 from comity.research.datasets.published import PublishedFile
 
 IMAGES = 20  # in each of the six batches that stand for the real ones

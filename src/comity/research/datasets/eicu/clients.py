@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,7 @@ _UNKNOWN = "unknown"
 def by_hospital(table: pd.DataFrame, sizes: Sequence[int]) -> tuple[pd.Series, tuple[str, ...]]:
     """Return each stay's client: for every size, the remaining hospital with the nearest number of stays.
 
-    Stays of other hospitals have no client (missing). The paper has five hospitals with about
-    1,000 stays and five with about 100.
+    Stays of other hospitals have no client (missing).
     """
     counts = table.groupby("hospital")[TARGET].agg(["size", "sum"])
     deaths, survivors = counts["sum"], counts["size"] - counts["sum"]
@@ -38,8 +37,7 @@ def by_hospital(table: pd.DataFrame, sizes: Sequence[int]) -> tuple[pd.Series, t
         nearest = distance.idxmin()
         names[nearest] = f"hospital {nearest}"
         eligible = eligible.drop(nearest)
-    client = table["hospital"].map(names)
-    return client, (f"{len(names)} of {len(counts):,} hospitals are clients",)
+    return table["hospital"].map(names), (f"{len(names)} of {len(counts):,} hospitals are clients",)
 
 
 def by_region_and_size(table: pd.DataFrame, database: Database, min_stays: int) -> tuple[pd.Series, tuple[str, ...]]:
@@ -55,25 +53,20 @@ def by_region_and_size(table: pd.DataFrame, database: Database, min_stays: int) 
     region = known["region"].astype(object).fillna(_UNKNOWN).set_axis(table.index)
     beds = known["numbedscategory"].astype(object).set_axis(table.index)
     beds = beds.where(beds.isin([*_BEDS]), _UNKNOWN)
-    enough = [
-        name
-        for name in sorted(set(region) - {_UNKNOWN})
-        if _is_enough(table.loc[region == name, TARGET].value_counts(), min_stays)
-    ]
-    pooled = sorted(set(region) - {*enough, _UNKNOWN}) + [_UNKNOWN] * (_UNKNOWN in set(region))
+    regions = sorted(set(region), key=lambda name: (name == _UNKNOWN, name))
+    enough = [name for name in regions if name != _UNKNOWN and _is_enough(table.loc[region == name, TARGET], min_stays)]
+    pooled = [name for name in regions if name not in enough]
     client = pd.Series(None, index=table.index, dtype=object)
     for name in enough:
         inside = region == name
         for sizes in _group_sizes(table[inside], beds[inside], min_stays):
             client[inside & beds.isin(sizes)] = f"{name}{_beds_text(sizes)}"
     rest = region.isin(pooled)
-    if _is_enough(table.loc[rest, TARGET].value_counts(), min_stays):
+    if _is_enough(table.loc[rest, TARGET], min_stays):
         client[rest] = " or ".join(name if name != _UNKNOWN else "unknown region" for name in pooled)
-        return client, ()
-    if rest.any():
-        return client, (
-            f"{rest.sum():,} stays ({', '.join(pooled)} region) are too few for a client and were left out",
-        )
+    elif rest.any():
+        note = f"{rest.sum():,} stays ({', '.join(pooled)} region) are too few for a client and were left out"
+        return client, (note,)
     return client, ()
 
 
@@ -83,15 +76,15 @@ def _group_sizes(table: pd.DataFrame, beds: pd.Series, min_stays: int) -> list[l
     current: list[str] = []
     for size in (*_BEDS, _UNKNOWN):
         current.append(size)
-        if _is_enough(table.loc[beds.isin(current), TARGET].value_counts(), min_stays):
+        if _is_enough(table.loc[beds.isin(current), TARGET], min_stays):
             groups.append(current)
             current = []
     groups[-1] += current
     return groups
 
 
-def _is_enough(outcomes: pd.Series, min_stays: int) -> bool:
-    return bool(outcomes.sum() >= min_stays and min(outcomes.get(0, 0), outcomes.get(1, 0)) >= MIN_OUTCOMES)
+def _is_enough(died: pd.Series, min_stays: int) -> bool:
+    return bool(len(died) >= min_stays and min(died.sum(), len(died) - died.sum()) >= MIN_OUTCOMES)
 
 
 def _beds_text(sizes: Sequence[str]) -> str:
@@ -103,10 +96,8 @@ def _beds_text(sizes: Sequence[str]) -> str:
     known = [_BEDS[size] for size in sizes if size in _BEDS]
     if len(known) == len(_BEDS):
         return ""
-    return f" {' or '.join([*_ranges(known), *([_UNKNOWN] if _UNKNOWN in sizes else [])])} beds"
-
-
-def _ranges(known: Sequence[tuple[int, int]]) -> Iterator[str]:
+    texts = [_UNKNOWN] if _UNKNOWN in sizes else []
     if known:
         first, last = known[0][0], known[-1][1]
-        yield f"{first}-{last - 1}" if first and last else f">={first}" if first else f"<{last}"
+        texts.insert(0, f"{first}-{last - 1}" if first and last else f">={first}" if first else f"<{last}")
+    return f" {' or '.join(texts)} beds"
