@@ -9,8 +9,8 @@ import pytest
 from comity.client import Client
 from comity.errors import ComityError
 from comity.research.baselines import METHODS, Budget, Session
-from comity.research.experiments.baseline_run import BaselineRun
-from comity.research.experiments.table_task import ALL_METHODS, TableTask, digest, divide
+from comity.research.experiments.methods import ALL_METHODS, BaselineRun
+from comity.research.experiments.table_task import TableTask, digest, divide
 from comity.study import Study
 from support.small_tables import classes, numbers
 

@@ -16,12 +16,12 @@ from comity.questions import FitAlone
 from comity.research.datasets import adult, cifar10, eicu
 from comity.research.datasets.published import PublishedFile
 from comity.research.experiments.adult import penalty_of_largest
+from comity.research.experiments.cells import Outcome
 from comity.research.experiments.eicu import _load as read_once
 from comity.research.experiments.experiment import Experiment
 from comity.research.experiments.reproduction import TASKS
 from comity.research.experiments.synthetic import members
 from comity.research.experiments.table_task import TableTask
-from comity.research.experiments.task import Outcome
 from comity.study import Study
 from support.small_eicu import eicu_tables, write_eicu
 
@@ -159,7 +159,7 @@ def images(train: int = 16, test: int = 6) -> cifar10.Cifar10:
         colours = np.stack([np.full_like(numbers, first), numbers % 256, numbers // 256], axis=1)
         return np.tile(colours[:, :, None, None], (1, 1, 32, 32)).astype(np.uint8), numbers % 10
 
-    return cifar10.Cifar10(*of(0, train), *of(255, test))
+    return cifar10.Cifar10(cifar10.Examples(*of(0, train)), cifar10.Examples(*of(255, test)))
 
 
 def test_cifar10_trains_with_its_images_to_train_with_and_tests_with_the_others(
@@ -169,18 +169,18 @@ def test_cifar10_trains_with_its_images_to_train_with_and_tests_with_the_others(
     data = images()
     monkeypatch.setattr(cifar10, "load", lambda directory: data)
     made = task("cifar10")
-    assert len(made.members) == 10
+    assert len(made.clients) == 10
     for part, brightness, count in (("dataset", 0, 160), ("test", 255, 60)):
-        given = [getattr(member, part) for member in made.members]
+        given = [getattr(member, part) for member in made.clients]
         pixels = np.concatenate([inputs[:, :, 0, 0].numpy() for inputs, _ in given])
         labels = np.concatenate([targets.numpy() for _, targets in given])
         assert set(pixels[:, 0].tolist()) == {brightness}
         assert sorted(pixels[:, 1].tolist()) == list(range(count)), "every image is one client's"
         np.testing.assert_array_equal(labels, pixels[:, 1] % 10)
         assert all(len(targets) == count // 10 for _, targets in given)
-    changed = data.test_images.copy()
+    changed = data.test.images.copy()
     changed[0] += 1
-    data = replace(data, test_images=changed)
+    data = replace(data, test=data.test._replace(images=changed))
     assert task("cifar10").rows != made.rows, "another image to test with is another task"
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from comity.errors import TrainingError
 from comity.research.baselines import METHODS, Budget, Method, Session, Trained, refit, train
-from comity.research.experiments import baseline_run
-from comity.research.experiments.baseline_run import BaselineRun
-from comity.research.experiments.task import Outcome
+from comity.research.experiments import methods
+from comity.research.experiments.cells import Outcome
+from comity.research.experiments.methods import BaselineRun
 from support.sessions import linear, of_tables
 
 BUDGET = Budget(rounds=6, steps=2, checks=3)
@@ -57,7 +57,7 @@ def test_if_the_refit_fails_the_first_models_are_evaluated(monkeypatch: pytest.M
         raise TrainingError("the loss is not a number")
 
     session = misleading()
-    monkeypatch.setattr(baseline_run, "refit", fails)
+    monkeypatch.setattr(methods, "refit", fails)
     found = run("local", session, (SLOW, BETTER), again=True)
     assert found.values == run("local", session, (BETTER,)).values
     assert found.details["refit failed"] == "the loss is not a number"
