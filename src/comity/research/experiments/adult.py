@@ -41,21 +41,20 @@ class AdultTask:
         return self.own.rows
 
     @cached_property
+    def _common_penalty(self) -> tuple[float, float]:
+        """The penalty of all of comity's models, chosen on training rows, and the seconds that this took."""
+        began = time.perf_counter()
+        return penalty_of_largest(self.own.clients, self.own.study), time.perf_counter() - began
+
+    @cached_property
     def common(self) -> TableTask:
-        """The task with one penalty for all of comity's models, chosen on training rows."""
-        penalty, _ = self._common_penalty
-        return replace(self.own, study=replace(self.own.study, penalty=penalty))
+        """The task with one penalty for all of comity's models."""
+        return replace(self.own, study=replace(self.own.study, penalty=self._common_penalty[0]))
 
     @cached_property
     def any_gain(self) -> TableTask:
         """The task in which clients choose the collaborators with the lowest cross-validated loss, without a test."""
         return replace(self.own, study=replace(self.own.study, confidence=0.0))
-
-    @cached_property
-    def _common_penalty(self) -> tuple[float, float]:
-        """The common penalty, and the seconds that it took to choose it."""
-        began = time.perf_counter()
-        return penalty_of_largest(self.own.clients, self.own.study), time.perf_counter() - began
 
     def run(self, method: str, progress: Progress) -> Outcome:
         """Run a method with the settings that its name ends in."""

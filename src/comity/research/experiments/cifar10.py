@@ -51,16 +51,13 @@ class Preparation(nn.Module):
 
 def lenet(seed: int) -> nn.Module:
     """Return the experiment's network: convolutions of 16 and 32 filters of 5 × 5, and layers of 120, 84 and 10."""
-    before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(seed)
-    try:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
         return nn.Sequential(
             Preparation(), nn.Conv2d(3, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(),
             nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
             nn.Linear(84, 10),
         )  # fmt: skip
-    finally:
-        torch.default_generator.set_state(before)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from comity import __version__
@@ -115,19 +114,9 @@ class Comparison:
             baselines, ``alone`` for comity's methods); ``no_worse``, the share of clients with at least their value
             alone; ``seeds`` with which the method trained; and ``seconds`` per seed.
         """
-        rows = {
-            summary.method: {
-                "mean": summary.mean,
-                "spread": summary.spread if summary.trained > 1 else np.nan,
-                "worst_client": summary.worst,
-                "gain": summary.gain,
-                "no_worse": summary.no_worse,
-                "seeds": summary.trained,
-                "seconds": summary.seconds,
-            }
-            for summary in self.summaries
-        }
-        frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+        columns = ["mean", "spread", "worst", "gain", "no_worse", "trained", "seconds"]
+        frame = pd.DataFrame(to_dict(self.summaries), columns=["method", *columns]).set_index("method")
+        frame = frame.astype({"spread": float}).rename(columns={"worst": "worst_client", "trained": "seeds"})
         return frame.sort_values("mean", ascending=not METRICS[self.metric].more_is_better, kind="stable")
 
     def remarks(self) -> list[str]:

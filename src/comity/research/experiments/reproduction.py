@@ -77,11 +77,13 @@ class Reproduction:
                 [name, *chain(*(self._texts(each, name)[: self._width(each.method)] for each in self.summaries))]
                 for name in self._entries
             ]
+        common = summarise([cell for cell in self.cells if cell.seed in self._common], experiment.metric)
+        means = {each.method: _text(experiment.scale * each.mean, experiment.decimals) for each in common}
         return [
             [
                 experiment.label(summary.method),
                 *chain(*(self._texts(summary, name)[: self._width(name)] for name in self._entries)),
-                *(_text(experiment.scale * mean, experiment.decimals) for mean in self._common_means(summary)),
+                *([means[summary.method]] if means else []),
                 summary.seeds_text,
                 f"{summary.seconds:.0f} s",
             ]
@@ -97,11 +99,6 @@ class Reproduction:
     def _common(self) -> frozenset[int]:
         """The seeds that all methods have; none, if all methods have the same seeds."""
         return common_seeds(self.cells) or frozenset()
-
-    def _common_means(self, summary: MethodSummary) -> tuple[float, ...]:
-        """Return a method's mean over the seeds that all have, if methods have different seeds."""
-        cells = [cell for cell in self.cells if cell.method == summary.method and cell.seed in self._common]
-        return tuple(each.mean for each in summarise(cells, self.experiment.metric))
 
     def _width(self, name: str) -> int:
         """Return how many columns a method or an entry has: our value, the paper's if known, and the difference."""
@@ -182,9 +179,7 @@ class Reproduction:
                 continue
             low, high = gain_interval(cells, base, experiment.settings["parts"], comparisons)
             verdict = "beyond chance" if low > 0 or high < 0 else "which may be chance"
-            bounds = " to ".join(
-                format_number(experiment.scale * bound, experiment.decimals, "+") for bound in (low, high)
-            )
+            bounds = " to ".join(_text(experiment.scale * bound, experiment.decimals, "+") for bound in (low, high))
             seeds = "" if trained == len(base) else f" and {trained} of {len(base)} seeds"
             sentences.append(
                 f"{names}, on average over clients{seeds}: {bounds}, {verdict} (95 % interval for all {comparisons} "

@@ -218,8 +218,9 @@ def describe_coalitions(cells: Iterable[Cell], label: Callable[[str], str] = str
     """
     found: dict[str, list[int]] = {}
     for cell, side in [(each, side) for each in cells for side in each.sides]:
-        coalitions, verdict = (cell.details.get(f"{side} {name}".strip()) for name in ("coalitions", "verdict"))
-        partition = "; ".join("{" + ", ".join(coalition) + "}" for coalition in sorted(coalitions))
+        coalitions = sorted(cell.details[f"{side} coalitions".strip()])
+        verdict = cell.details.get(f"{side} verdict".strip())
+        partition = "; ".join("{" + ", ".join(coalition) + "}" for coalition in coalitions)
         source = ", ".join(filter(None, [label(cell.method), side]))
         proof = f" ({verdict})" if verdict else ""
         found.setdefault(f"Coalitions, {source}: {partition}{proof}", []).append(cell.seed)

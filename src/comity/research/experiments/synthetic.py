@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from comity.client import Client
-from comity.core.arrays import Floats
 from comity.core.progress import Progress
 from comity.deciding.decision import decide
 from comity.families.network.rays import Rays
@@ -36,7 +35,6 @@ from comity.research.experiments.table_task import TableTask, digest
 from comity.search.collaborators import Search
 from comity.study import Study
 
-SIDES = ("left", "right")
 _DIM = 20
 _MIN_WEIGHT = 1 / 15  # of the paper's procedure, as are the next two
 _RATE = 0.01
@@ -88,11 +86,8 @@ class SyntheticTask:
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> SyntheticTask:
     """Return the task of a seed; no files are needed."""
     settings = experiment.settings
-    drawn = {
-        side: two_groups(seed, _DIM, settings[side]["rows"], settings[side]["spread"], settings["noise"])
-        for side in SIDES
-    }
-    return SyntheticTask(drawn, settings, seed)
+    sides = {side: two_groups(seed, _DIM, noise=settings["noise"], **settings[side]) for side in ("left", "right")}
+    return SyntheticTask(sides, settings, seed)
 
 
 def members(drawn: Synthetic) -> tuple[Client, ...]:
@@ -108,13 +103,12 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     """Return the outcome of the paper's procedure: an affine hypernetwork, clipped weights, and few steps."""
     federation = InProcess(members(drawn))
     schema = state_problem(federation, Study(TARGET)).schema
-    variance = schema.target.scale**2
     recipe = Recipe(schema=schema, depth=0, loss="squared", judged=False, batch=512, seed=task.seed)
     steps, rays = task.settings["steps"], Rays(sparse=0.0)
     training = Training(kind="linear", steps=steps, rate=1e-2, per_step=4, rays=rays, checks=1, seed=task.seed)
     front = train(federation, recipe, torch.zeros(_DIM + 1), training)
-    rule = ClipRule(floor=_MIN_WEIGHT, threshold=task.settings["threshold"], steps=_STEPS, rate=_RATE * variance)
-    clients = len(federation.clients)
+    rate, clients = _RATE * schema.target.scale**2, len(federation.clients)
+    rule = ClipRule(floor=_MIN_WEIGHT, threshold=task.settings["threshold"], steps=_STEPS, rate=rate)
     searching = ClientSearcher(
         federation=federation,
         recipe=recipe,
@@ -126,12 +120,11 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     )
     decision = decide(searching, federation.clients)
     models = front.models(decision.searched.weights)
-    answers = federation.ask(
-        {
-            client: EvaluateModels(recipe, "rmse", models[place : place + 1], ("now",))
-            for place, client in enumerate(federation.clients)
-        }
-    )
+    questions = {
+        client: EvaluateModels(recipe, "rmse", models[place : place + 1], ("now",))
+        for place, client in enumerate(federation.clients)
+    }
+    answers = federation.ask(questions)
     return Outcome(
         {client: float(answer.values[0]) ** 2 + drawn.noise**2 for client, answer in answers.items()},
         by_every_subset(task, drawn).alone,
@@ -141,28 +134,22 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
 
 def by_every_subset(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     """Return the outcome of an exhaustive search: each client's subset whose pooled model errs least on new rows."""
-    names, clients = drawn.names, range(len(drawn.names))
-    tests = drawn.test_rows()
-    squares = [(x.T @ x, x.T @ y) for x, y in drawn.rows]
-    errors: dict[frozenset[int], Floats] = {}
-    for size in range(1, len(names) + 1):
-        for subset in combinations(clients, size):
-            gram, cross = (sum(squares[member][part] for member in subset) for part in range(2))
-            predictions = tests.to_numpy() @ np.linalg.solve(gram, cross)
-            errors[frozenset(subset)] = np.array([drawn.true_loss(i, tests, predictions) for i in clients])
+    names, tests = drawn.names, drawn.test_rows()
+    squares = {name: (x.T @ x, x.T @ y) for name, (x, y) in zip(names, drawn.rows, strict=True)}
+    errors: dict[str, dict[frozenset[str], float]] = {name: {} for name in names}
+    for subset in chain.from_iterable(combinations(names, size) for size in range(1, len(names) + 1)):
+        gram, cross = (sum(squares[member][part] for member in subset) for part in range(2))
+        predictions = tests.to_numpy() @ np.linalg.solve(gram, cross)
+        for member in subset:
+            errors[member][frozenset(subset)] = drawn.true_loss(names.index(member), tests, predictions)
 
-    def best(client: str, remaining: frozenset[str]) -> list[str]:
-        own = names.index(client)
-        inside = [subset for subset in errors if own in subset and remaining.issuperset(names[i] for i in subset)]
-        return [names[member] for member in min(inside, key=lambda subset: float(errors[subset][own]))]
+    def best(client: str, remaining: frozenset[str]) -> frozenset[str]:
+        return min((subset for subset in errors[client] if subset <= remaining), key=errors[client].__getitem__)
 
     found = find_equilibrium(names, best)
-    values = {}
-    for own, client in enumerate(names):
-        chosen = frozenset(names.index(member) for member in best(client, found.coalition_of(client)))
-        values[client] = float(errors[chosen][own])
-    alone = {client: float(errors[frozenset([own])][own]) for own, client in enumerate(names)}
-    edges = [[giver, taker] for taker in names for giver in best(taker, frozenset(names)) if giver != taker]
+    values = {client: errors[client][best(client, found.coalition_of(client))] for client in names}
+    alone = {client: errors[client][frozenset([client])] for client in names}
+    edges = [[giver, taker] for taker in names for giver in sorted(best(taker, frozenset(names)) - {taker})]
     return Outcome(values, alone, details=_details(edges, found))
 
 

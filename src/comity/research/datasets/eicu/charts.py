@@ -27,19 +27,19 @@ def measurements(
 
     Tables are read in parts, so that memory grows with the stays and not with the rows.
     """
-    plan = {measure: _charts(measure, database) for measure in MEASURES}
+    plan = {measure: _find_charts(measure, database) for measure in MEASURES}
     summaries = RunningSummaries(len(stays))
     for chart in (chart for group in CHARTS for chart in group if chart.table in database):
-        measures = [measure for measure, charts in plan.items() if chart in charts]
+        measures = [measure for measure, (charts, _) in plan.items() if chart in charts]
         for measure, places, offsets, values in _read(chart, measures, database, stays, hours, progress):
             summaries.add(measure, places, offsets, values)
     columns = {
         f"{measure}_{statistic}": values
         for measure in MEASURES
-        if plan[measure]
+        if plan[measure][0]
         for statistic, values in summaries.summary(measure).items()
     }
-    worst = _worst(database, stays, [measure for measure, charts in plan.items() if not charts])
+    worst = _worst(database, stays, [measure for measure, (charts, _) in plan.items() if not charts])
     return pd.DataFrame(columns | worst, index=stays), _notes(plan, worst, database)
 
 
@@ -80,12 +80,15 @@ class RunningSummaries:
         }
 
 
-def _charts(measure: str, database: Database) -> tuple[Chart, ...]:
-    """Return the tables that a measure is taken from: those in the first group that has it."""
-    groups = (
-        tuple(chart for chart in group if measure in chart.measures and chart.table in database) for group in CHARTS
-    )
-    return next((group for group in groups if group), ())
+def _find_charts(measure: str, database: Database) -> tuple[list[Chart], list[str]]:
+    """Return the tables of the first group that has a measure, and which tables that come before are missing."""
+    missing: list[str] = []
+    for group in CHARTS:
+        charts = [chart for chart in group if measure in chart.measures]
+        missing += [chart.table for chart in charts if chart.table not in database]
+        if present := [chart for chart in charts if chart.table in database]:
+            return present, missing
+    return [], missing
 
 
 def _read(
@@ -105,9 +108,7 @@ def _read(
         for column, measure in chart.columns.items():
             if measure in measures:
                 yield measure, places, offsets, cleaned(measure, kept[column])
-        named = pd.Series(
-            None, index=kept.index, dtype=object
-        )  # the measure, from the first column whose text is known
+        named = pd.Series(None, index=kept.index, dtype=object)  # measures, from the first column with a known text
         for column, texts in chart.items.items():
             named = named.where(named.notna(), kept[column].astype(object).map(texts))
         for measure in measures if chart.items else ():
@@ -128,22 +129,20 @@ def _worst(database: Database, stays: pd.Index, measures: Sequence[str]) -> dict
     return worst
 
 
-def _notes(plan: Mapping[str, tuple[Chart, ...]], worst: Mapping[str, Floats], database: Database) -> tuple[str, ...]:
+def _notes(
+    plan: Mapping[str, tuple[list[Chart], list[str]]], worst: Mapping[str, Floats], database: Database
+) -> tuple[str, ...]:
     """Return a note for each group of measures that lack a table."""
     grouped: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for measure, charts in plan.items():
-        missing = []
-        for group in CHARTS:
-            missing += [chart.table for chart in group if measure in chart.measures and chart.table not in database]
-            if charts and charts[0] in group:
-                break
+    for measure, (charts, missing) in plan.items():
         if charts:
             source = f"taken from {join([chart.table for chart in charts])}"
         elif f"{measure}_worst" in worst:
             source = f"taken from {APACHE} (the worst value of the first day)"
         else:
-            missing += [APACHE] if MEASURES[measure].apache and APACHE not in database else []
             source = "not used"
+            if MEASURES[measure].apache and APACHE not in database:
+                missing = [*missing, APACHE]
         if missing:
             grouped.setdefault((tuple(missing), source), []).append(MEASURES[measure].title)
     return tuple(
