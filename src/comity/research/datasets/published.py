@@ -62,10 +62,10 @@ class Source:
         >>> [place.name for place in Source("Iris", "https://…", "iris.data", ("iris",)).places("data")]
         ['data', 'iris']
         """
-        given = os.environ.get(VARIABLE, "") if directory is None else os.fspath(directory)
-        if not given:
+        root = os.environ.get(VARIABLE, "") if directory is None else os.fspath(directory)
+        if not root:
             raise InputError(f"the files of {self.title} are needed ({self.files}); {self._how()}")
-        return Path(given), *(Path(given) / folder for folder in self.folders)
+        return Path(root), *(Path(root) / folder for folder in self.folders)
 
     def find(
         self, directory: str | os.PathLike[str] | None, versions: Sequence[Sequence[str]]

@@ -146,11 +146,11 @@ class Cells:
         return self.directory / FOLDER / f"{method}-{seed}.json"
 
 
-def _first_difference(kept: Any, given: Any) -> str:
-    """Return the name of the first setting that differs, also in nested tables."""
-    for key in sorted({*kept, *given}):
-        old, new = kept.get(key), given.get(key)
-        if old != new:
-            nested = isinstance(old, dict) and isinstance(new, dict)
-            return _first_difference(old, new) if nested else str(key)
+def _first_difference(old: Any, new: Any) -> str:
+    """Return the name of the first setting in which two jobs differ, also in nested tables, or an empty text."""
+    for key in sorted({*old, *new}):
+        before, after = old.get(key), new.get(key)
+        if before != after:
+            nested = isinstance(before, dict) and isinstance(after, dict)
+            return _first_difference(before, after) if nested else str(key)
     return ""

@@ -1,4 +1,4 @@
-"""Cells of a table: kept, found again, and never mixed with those of another job."""
+"""Cells of a table: saved, loaded, and never mixed with those of another job."""
 
 from math import nan
 from pathlib import Path
@@ -14,7 +14,7 @@ from comity.research.experiments.task import fill_cells
 
 
 class Counting:
-    """A task that counts what is run, and is interrupted at one of the methods."""
+    """A task that records which methods run, and is interrupted at one of them."""
 
     def __init__(self, seed: int, ran: list[tuple[str, int]], stop: tuple[str, int] | None = None) -> None:
         self.seed, self.ran, self.stop = seed, ran, stop
@@ -45,7 +45,7 @@ def test_an_interrupted_job_continues_and_ends_with_the_same_cells(tmp_path: Pat
     methods = ("local", "fedavg")
     assert [cell.values for cell in parts.load_all(methods)] == [cell.values for cell in whole.load_all(methods)]
     fill(parts, ran)
-    assert len(ran) == 4, "what is done is not done again"
+    assert len(ran) == 4, "finished cells are not run again"
 
 
 def test_stages_are_reported_with_their_seed(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_values_alone_are_those_of_local(tmp_path: Path) -> None:
     _, fedavg = summarise(cells.load_all(("local", "fedavg")), "auc")
     assert fedavg.no_worse == 1.0
     (unknown,) = summarise(cells.load_all(("fedavg",)), "auc")
-    assert unknown.no_worse != unknown.no_worse, "without local nobody knows"
+    assert unknown.no_worse != unknown.no_worse, "without local, the values alone are unknown"
     assert cells.load("fedavg", 4).rows == "rows of 4"
 
 
@@ -107,7 +107,7 @@ def test_cells_of_other_rows_are_refused(tmp_path: Path) -> None:
         fill_cells(cells, ("local", "fedavg"), (3, 4), draw)
 
 
-def test_what_is_not_a_number_is_nothing_in_json_and_comes_back(tmp_path: Path) -> None:
+def test_nan_is_null_in_json_and_is_read_as_nan(tmp_path: Path) -> None:
     cells = Cells.open(tmp_path / "job", {})
     cells.save(Cell("local", 0, {"a": float("nan"), "b": 0.5}, {}, 1.0, "", details={"errors": {"a": float("inf")}}))
     text = (tmp_path / "job" / "cells" / "local-0.json").read_text()
@@ -131,11 +131,11 @@ def test_a_summary_has_means_worst_and_shares() -> None:
     assert line.seconds == 3.0
     assert line.clients == {"a": pytest.approx(0.85), "b": pytest.approx(0.65), "c": pytest.approx(0.2)}
     (less,) = summarise(cells, "rmse")
-    assert less.worst == pytest.approx((0.8 + 0.9) / 2), "of errors the largest is the worst"
+    assert less.worst == pytest.approx((0.8 + 0.9) / 2), "the largest error is the worst"
     assert less.no_worse == pytest.approx(2 / 5)
 
 
-def test_an_interval_of_one_seed_is_everything() -> None:
+def test_the_interval_of_one_seed_is_unbounded() -> None:
     cell = Cell("a", 0, {"x": 0.6}, {}, 0.0, "")
     assert gain_interval([cell], [cell], 5) == (float("-inf"), float("inf"))
 
@@ -149,7 +149,7 @@ def test_seeds_that_did_not_train_are_reported() -> None:
 
 
 def test_other_settings_of_methods_are_another_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Cells that were made before a default changed are not those of now."""
+    """Cells that were made before a default changed are not reused."""
     Cells.open(tmp_path / "job", {"defaults": default_settings()}).save(Cell("q-ffl", 0, {"a": 1.0}, {}, 1.0, ""))
     Cells.open(tmp_path / "job", {"defaults": default_settings()})
     monkeypatch.setitem(METHODS, "q-ffl", QFFL(q=7.0))

@@ -25,15 +25,15 @@ def few_rows(**tests: int) -> list[str]:
     return [remark for remark in remarks if remark.startswith("Few test rows")]
 
 
-def test_clients_with_few_rows_to_test_with_are_named_the_fewest_first() -> None:
-    """If they were not, the worst client of a table would be taken for what methods do to it."""
+def test_clients_with_few_test_rows_are_named_the_fewest_first() -> None:
+    """Otherwise the value of the worst client would seem to be due to the method, and not to chance."""
     assert few_rows(North=50, South=400) == []
     assert "per seed: West (8) and North (49). The" in few_rows(North=49, West=8, South=50)[0]
     many = {f"c{number}": number for number in range(10, 17)}
     assert "c10 (10), c11 (11), c12 (12), c13 (13), c14 (14) and 2 others. The" in few_rows(**many)[0]
 
 
-def test_rows_to_test_with_are_counted_as_they_are_divided() -> None:
+def test_test_rows_are_counted_as_they_are_divided() -> None:
     """A class with fewer rows than parts is not tested at all."""
     many = pd.DataFrame({"x": range(249), "y": ["a", "b", "b"] * 83})
     rare = pd.DataFrame({"x": range(100), "y": [*"a" * 40, *np.repeat(list("bcdefghijklmnop"), 4)]})
@@ -84,7 +84,7 @@ def test_rates_at_the_ends_are_reported_if_they_are_most() -> None:
         remarks = Comparison("auc", cells[:count], rates=rates).remarks()
         return [each for each in remarks if "best rate" in each]
 
-    assert at_the_ends(0.01, 0.05, 0.2, count=4) == [], "half of them may be chance"
+    assert at_the_ends(0.01, 0.05, 0.2, count=4) == [], "half of the cases may be chance"
     assert "In 2 of 3 cases the best rate was the lowest" in at_the_ends(0.01, 0.05, 0.2, count=3)[0]
     assert at_the_ends(0.01, count=1) == [], "there was nothing to choose"
 
@@ -99,7 +99,7 @@ def test_the_leaderboard_has_the_best_method_first(metric: str, best: str) -> No
     frame = comparison.to_frame()
     assert frame.index.name == "method"
     assert frame.index[0] == best
-    assert frame.index[-1] == "fedavg", "who has no value is the last"
+    assert frame.index[-1] == "fedavg", "a method without a value is the last"
     sign = 1 if metric == "auc" else -1
     assert frame.loc["ce", "mean"] == pytest.approx(0.7)
     assert frame.loc["ce", "gain"] == pytest.approx(sign * 0.05)
