@@ -57,16 +57,15 @@ def _show_hospitals(place: Path) -> int:
     from comity.cli.screen import Screen
     from comity.cli.solve import solve
     from comity.core.files import write_text
-    from comity.research.datasets.hospitals import CLIENT, TARGET, Hospitals
+    from comity.research.datasets.hospitals import CLIENT, HOSPITALS, TARGET, hospitals
     from comity.result.directory import REPORT
 
-    hospitals = Hospitals()
-    frame = hospitals.draw(seed=0)
+    frame = hospitals()
     write_text(place / TABLE, frame.to_csv(index=False, lineterminator="\n"))
     screen = Screen()
     screen.print(
-        f"{len(hospitals.members)} hospitals want to predict who dies in intensive care. They have between "
-        f"{min(h.rows for h in hospitals.members)} and {max(h.rows for h in hospitals.members)} patients each, and "
+        f"{len(HOSPITALS)} hospitals want to predict who dies in intensive care. They have between "
+        f"{min(h.rows for h in HOSPITALS)} and {max(h.rows for h in HOSPITALS)} patients each, and "
         "may not pool them."
     )
     words = [str(place / TABLE), "--client", CLIENT, "--target", TARGET, "--out", str(place / RUN)]
@@ -76,7 +75,7 @@ def _show_hospitals(place: Path) -> int:
     screen.print()
     status: int = solve.main(words, standalone_mode=False)
     screen.heading("What to see")
-    screen.lines(_lessons(comity.Result.load(place / RUN), {h.name: h.pattern for h in hospitals.members}))
+    screen.lines(_lessons(comity.Result.load(place / RUN), {h.name: h.pattern for h in HOSPITALS}))
     screen.heading("What to do next")
     run, table = shlex.quote(str(place / RUN)), shlex.quote(str(place / TABLE))
     screen.lines(

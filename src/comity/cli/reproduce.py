@@ -52,8 +52,7 @@ def reproduce(
     from comity.core.text import count
     from comity.research.datasets.remotes import fetch
     from comity.research.experiments.experiment import Experiment
-    from comity.research.experiments.figures import FIGURES, draw_figures
-    from comity.research.experiments.reports import REPORTS, write_reports
+    from comity.research.experiments.reports import FIGURES, REPORTS, draw_figures, write_reports
     from comity.research.experiments.reproduction import TABLE, TABLE_JSON, reproduce
 
     chosen = None if methods is None else tuple(method.strip() for method in methods.split(","))

@@ -97,7 +97,7 @@ def compare(
     require("torch", "to compare with methods that train by gradients")
     from comity.research.baselines import Budget
     from comity.research.experiments.comparison import ComparisonSettings, run_comparison
-    from comity.research.experiments.table_task import ALL_METHODS
+    from comity.research.experiments.methods import ALL_METHODS
 
     study = Study(
         target,

@@ -6,20 +6,21 @@ The data are not part of comity: https://www.cs.toronto.edu/~kriz/cifar.html (Kr
 from __future__ import annotations
 
 import io
+import math
 import os
+import pickle
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comity.errors import InputError
-from comity.research.datasets.allocation import allocate_classes
-from comity.research.datasets.batches import Bytes, read_pickle, read_records
+from comity.errors import FormatError, InputError
 from comity.research.datasets.published import PublishedFile, Source
 
+Bytes = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 Rows = NDArray[np.intp]
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -29,6 +30,56 @@ SOURCE = Source(
     "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, packed or unpacked",
     ("cifar10",),
 )
+_SWAPS_PER_CLASS = 20  # attempts for each class of each client: enough to forget the initial allocation
+SHAPE = (3, 32, 32)  # red, green and blue planes, row by row
+
+
+def read_records(raw: bytes) -> tuple[Bytes, Bytes]:
+    """Return images (n, 3, 32, 32) and labels (n,) of a binary batch: records of a label and 3,072 pixels.
+
+    >>> images, labels = read_records(bytes([6, *range(256)] + [0] * 2816))
+    >>> images.shape, labels, images[0, 0, 1, :3]
+    ((1, 3, 32, 32), array([6], dtype=uint8), array([32, 33, 34], dtype=uint8))
+    """
+    records = np.frombuffer(raw, np.uint8).reshape(-1, 1 + math.prod(SHAPE))
+    return records[:, 1:].reshape(-1, *SHAPE), records[:, 0]
+
+
+def read_pickle(raw: bytes) -> tuple[Bytes, Bytes]:
+    """Return images (n, 3, 32, 32) and labels (n,) of a Python batch, without executing any code in it."""
+    batch = _SafeUnpickler(io.BytesIO(raw), encoding="bytes").load()
+    _, shape, _, by_columns, pixels = batch[b"data"].state
+    images = np.frombuffer(pixels, np.uint8).reshape(shape, order="F" if by_columns else "C")
+    return images.reshape(-1, *SHAPE), np.array(batch[b"labels"], np.uint8)
+
+
+class _StandIn:
+    """Stands in for a numpy array, which is known to have bytes, or its dtype, and keeps the pickled state."""
+
+    def __init__(self, *_: Any) -> None:
+        self.state: tuple[Any, ...] = ()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.state = state
+
+
+class _SafeUnpickler(pickle.Unpickler):
+    """An unpickler of lists, numbers, strings and arrays, which calls no function that the file names."""
+
+    _KNOWN: ClassVar = {
+        ("numpy.core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy", "ndarray"),
+        ("numpy", "dtype"),
+    }
+
+    def find_class(self, module: str, name: str) -> type[_StandIn]:
+        """Return the stand-in for one of the names that a pickled array needs."""
+        if (module, name) not in self._KNOWN:
+            raise FormatError(
+                f"this pickle would call {module}.{name}, which no batch of CIFAR-10 does; get the file again"
+            )
+        return _StandIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +134,18 @@ class Examples(NamedTuple):
     images: Bytes
     labels: Labels
 
+    def take(self, rows: list[Rows]) -> Examples:
+        """Return some examples in their published order: sorted by class, they would make poor batches."""
+        taken = np.sort(np.concatenate(rows))
+        return Examples(self.images[taken], self.labels[taken])
+
 
 @dataclass(frozen=True, eq=False)
 class Cifar10:
-    """The 50,000 training images and the 10,000 test images, in their published order; see `Examples`."""
+    """The 50,000 training images and the 10,000 test images, in their published order."""
 
-    train_images: Bytes = field(repr=False)
-    train_labels: Labels = field(repr=False)
-    test_images: Bytes = field(repr=False)
-    test_labels: Labels = field(repr=False)
+    train: Examples = field(repr=False)
+    test: Examples = field(repr=False)
 
 
 def load(directory: str | os.PathLike[str] | None = None) -> Cifar10:
@@ -99,27 +153,27 @@ def load(directory: str | os.PathLike[str] | None = None) -> Cifar10:
 
     The version may be the binary one or Python's, unpacked or as the published archive; no code in a pickle is run.
     """
-    versions = {
+    versions = (BINARY, PYTHON)
+    folders = {
         tuple(f"{folder}{batch.name}" for batch in version.batches): version
-        for version in (BINARY, PYTHON)
+        for version in versions
         for folder in (f"{version.folder}/", "")
     }
-    archives: dict[tuple[str, ...], Version] = {(version.archive.name,): version for version in (BINARY, PYTHON)}
-    place, names = SOURCE.find(directory, [*versions, *archives])
-    if version := versions.get(tuple(names)):
-        raws = (SOURCE.read(place / name, batch) for name, batch in zip(names, version.batches, strict=True))
-        return _joined(map(version.read, raws))
-    version = archives[tuple(names)]
-    raw = SOURCE.read(place / version.archive.name, version.archive)
-    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
-        opened = (archive.extractfile(f"{version.folder}/{batch.name}") for batch in version.batches)
-        return _joined(version.read(batch.read()) for batch in opened if batch)
-
-
-def _joined(batches: Iterable[tuple[Bytes, Bytes]]) -> Cifar10:
-    *train, test = batches
+    archives: dict[tuple[str, ...], Version] = {(version.archive.name,): version for version in versions}
+    place, found = SOURCE.find(directory, [*folders, *archives])
+    names = tuple(found)
+    if names in folders:
+        version = folders[names]
+        raws = [SOURCE.read(place / name, batch) for name, batch in zip(names, version.batches, strict=True)]
+    else:
+        version = archives[names]
+        packed = SOURCE.read(place / version.archive.name, version.archive)
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            opened = (archive.extractfile(f"{version.folder}/{batch.name}") for batch in version.batches)
+            raws = [batch.read() for batch in opened if batch]
+    *train, test = map(version.read, raws)
     images, labels = (np.concatenate(arrays) for arrays in zip(*train, strict=True))
-    return Cifar10(images, labels.astype(np.int64), test[0], test[1].astype(np.int64))
+    return Cifar10(Examples(images, labels.astype(np.int64)), Examples(test[0], test[1].astype(np.int64)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +200,46 @@ def clients(
         raise InputError(f"held_out is {held_out}; it must be a share from 0 to below 1")
     rng = np.random.default_rng(seed)
     allocated = allocate_classes(rng, len(CLASSES), count, classes)
-    train, test = [_shares(rng, labels, allocated) for labels in (data.train_labels, data.test_labels)]
+    train, test = [_shares(rng, labels, allocated) for labels in (data.train.labels, data.test.labels)]
+
+    def cut(rows: Rows) -> int:
+        return round(held_out * rows.size)
+
     return tuple(
         CifarClient(
             str(number),
             tuple(allocated[number].tolist()),
-            _examples(data.train_images, data.train_labels, [rows[_cut(rows, held_out) :] for rows in train[number]]),
-            _examples(data.train_images, data.train_labels, [rows[: _cut(rows, held_out)] for rows in train[number]]),
-            _examples(data.test_images, data.test_labels, test[number]),
+            data.train.take([rows[cut(rows) :] for rows in train[number]]),
+            data.train.take([rows[: cut(rows)] for rows in train[number]]),
+            data.test.take(test[number]),
         )
         for number in range(count)
     )
+
+
+def allocate_classes(rng: np.random.Generator, classes: int, clients: int, per_client: int) -> Rows:
+    """Return the classes of each client (clients, per_client), distinct and sorted.
+
+    Every class goes to equally many clients, or to one more where the numbers do not divide. Classes are handed out in
+    turn; then random pairs of clients swap random classes, whenever the classes of both stay distinct.
+
+    >>> allocate_classes(np.random.default_rng(0), classes=4, clients=4, per_client=2).tolist()
+    [[2, 3], [1, 2], [0, 1], [0, 3]]
+    """
+    if clients < 1 or not 1 <= per_client <= classes:
+        raise InputError(
+            f"cannot give {per_client} of {classes} classes to each of {clients} clients; there must be at least one "
+            f"client, with 1 to {classes} classes"
+        )
+    turns = np.arange(clients * per_client) % classes
+    allocated: Rows = rng.permutation(classes)[turns].reshape(clients, per_client)
+    swaps = _SWAPS_PER_CLASS * allocated.size
+    pairs, places = rng.integers(clients, size=(swaps, 2)), rng.integers(per_client, size=(swaps, 2))
+    for (first, second), (i, j) in zip(pairs.tolist(), places.tolist(), strict=True):
+        mine, yours = allocated[first, i], allocated[second, j]
+        if yours not in allocated[first] and mine not in allocated[second]:
+            allocated[first, i], allocated[second, j] = yours, mine
+    return np.sort(allocated, axis=1)
 
 
 def _shares(rng: np.random.Generator, labels: Labels, allocated: Rows) -> list[list[Rows]]:
@@ -169,13 +252,3 @@ def _shares(rng: np.random.Generator, labels: Labels, allocated: Rows) -> list[l
             for owner, share in zip(owners, np.array_split(rows, owners.size), strict=True):
                 shares[owner].append(share)
     return shares
-
-
-def _cut(rows: Rows, share: float) -> int:
-    return round(share * rows.size)
-
-
-def _examples(images: Bytes, labels: Labels, rows: list[Rows]) -> Examples:
-    """Return some examples in their published order: sorted by class, they would make poor batches."""
-    taken = np.sort(np.concatenate(rows))
-    return Examples(images[taken], labels[taken])

@@ -6,9 +6,7 @@ eighth is a heart centre unlike all others. The small hospitals have too few row
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -19,49 +17,44 @@ from comity.errors import InputError
 CLIENT = "hospital"
 TARGET = "died"
 
-# The centre and the scale of each measurement; effects on the risk are per unit of scale.
+# The usual value and the scale of each measurement; effects on the risk are per unit of scale.
 _USUAL = {
     "age": (64, 15), "lactate": (1.8, 0.9), "creatinine": (1.2, 0.5), "systolic_bp": (122, 18), "heart_rate": (88, 15),
     "oxygen_saturation": (96, 1.6), "glucose": (140, 40),
 }  # fmt: skip
-
-_PROTOCOL = MappingProxyType(
-    {
+# The effects on the log odds of death under each pattern of care.
+_EFFECTS = {
+    "protocol": {
         "age": 0.7, "lactate": 1.0, "creatinine": 0.6, "systolic_bp": -0.7, "heart_rate": 0.3,
         "oxygen_saturation": -0.6, "glucose": 0.1, "sex=m": 0.2, "admission=emergency": 0.6, "admission=transfer": 0.4,
         "unit=surgical": -0.4, "unit=cardiac": 0.1,
-    }
-)  # fmt: skip
-# Patients with high lactate or low pressure are treated first here, so these are not the warnings they are elsewhere.
-_EARLY = MappingProxyType(
-    {
+    },
+    # Patients with high lactate or low pressure are treated first here, which reverses the effects.
+    "early": {
         "age": 0.8, "lactate": -0.5, "creatinine": 0.1, "systolic_bp": 0.5, "heart_rate": 1.0,
         "oxygen_saturation": 0.2, "glucose": 0.8, "sex=m": -0.2, "admission=emergency": -0.2, "admission=transfer": 0.5,
         "unit=surgical": 0.5, "unit=cardiac": -0.3,
-    }
-)  # fmt: skip
-# Old patients come for planned repairs and young ones with inborn defects; slow hearts and low glucose are the risks.
-_HEART = MappingProxyType(
-    {
+    },
+    # Old patients come for planned repairs and young ones with inborn defects; slow hearts and low glucose are risks.
+    "heart": {
         "age": -0.9, "lactate": 0.3, "creatinine": -0.4, "systolic_bp": 0.7, "heart_rate": -1.0,
         "oxygen_saturation": 0.8, "glucose": -0.8, "sex=m": 0.5, "admission=emergency": -0.6, "admission=transfer": 0.9,
         "unit=surgical": 0.6, "unit=cardiac": 0.9,
-    }
-)  # fmt: skip
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Hospital:
     """A hospital: its number of rows, its pattern of care, and its patients.
 
-    `effects` are on the log odds of death, which are `base` for the usual patient; `older` shifts the ages, `units` are
-    the shares of medical, surgical and cardiac patients, and `unmeasured` is the share without a lactate value.
+    `base` are the log odds of death of the usual patient, `older` shifts the ages, `units` are the shares of medical,
+    surgical and cardiac patients, and `unmeasured` is the share without a lactate value.
     """
 
     name: str
     rows: int
     pattern: str
-    effects: Mapping[str, float]
     base: float = -2.6
     older: float = 0.0
     units: tuple[float, float, float] = (0.5, 0.35, 0.15)
@@ -73,8 +66,7 @@ class Hospital:
 
         def noise(share: float) -> Floats:
             """Return standard normal values whose correlation with the severity is `share`."""
-            mixed: Floats = share * severity + np.sqrt(1 - share**2) * rng.normal(size=rows)
-            return mixed
+            return np.asarray(share * severity + np.sqrt(1 - share**2) * rng.normal(size=rows))
 
         frame = pd.DataFrame(
             {
@@ -100,7 +92,7 @@ class Hospital:
 
     def _log_odds(self, frame: pd.DataFrame) -> Floats:
         odds = np.full(len(frame), self.base)
-        for feature, effect in self.effects.items():
+        for feature, effect in _EFFECTS[self.pattern].items():
             name, _, level = feature.partition("=")
             if level:
                 odds += effect * (frame[name] == level).to_numpy(np.float64)
@@ -110,48 +102,32 @@ class Hospital:
         return odds
 
 
-_ALL = (
-    Hospital("Northgate General", 900, "protocol", _PROTOCOL),
-    Hospital("St. Brigid's", 420, "early", _EARLY, older=4),
-    Hospital("Alder Valley", 130, "protocol", _PROTOCOL, older=3, units=(0.6, 0.3, 0.1)),
-    Hospital("Harbour Heart Centre", 800, "heart", _HEART, base=-3.4, older=-2, units=(0.1, 0.4, 0.5), unmeasured=0.1),
-    Hospital("Queensmead", 240, "protocol", _PROTOCOL, older=-3),
-    Hospital("Eastfield University", 650, "early", _EARLY, units=(0.4, 0.4, 0.2)),
-    Hospital("Millbrook", 60, "protocol", _PROTOCOL, older=5, units=(0.7, 0.25, 0.05), unmeasured=0.4),
-    Hospital("Fairhaven", 90, "early", _EARLY, older=2, unmeasured=0.35),
+HOSPITALS = (
+    Hospital("Northgate General", 900, "protocol"),
+    Hospital("St. Brigid's", 420, "early", older=4),
+    Hospital("Alder Valley", 130, "protocol", older=3, units=(0.6, 0.3, 0.1)),
+    Hospital("Harbour Heart Centre", 800, "heart", base=-3.4, older=-2, units=(0.1, 0.4, 0.5), unmeasured=0.1),
+    Hospital("Queensmead", 240, "protocol", older=-3),
+    Hospital("Eastfield University", 650, "early", units=(0.4, 0.4, 0.2)),
+    Hospital("Millbrook", 60, "protocol", older=5, units=(0.7, 0.25, 0.05), unmeasured=0.4),
+    Hospital("Fairhaven", 90, "early", older=2, unmeasured=0.35),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hospitals:
-    """Hospitals to draw patients from: as many as each hospital has, or any number for a test."""
-
-    members: tuple[Hospital, ...] = _ALL
-
-    def draw(self, seed: int = 0, rows_per_hospital: int | None = None) -> pd.DataFrame:
-        """Draw the patients of every hospital, in the order of the hospitals.
-
-        A hospital's patients depend only on the seed and on its position, not on the sizes of the others.
-
-        >>> Hospitals().draw(seed=1, rows_per_hospital=2).shape
-        (16, 12)
-        """
-        if rows_per_hospital is not None and rows_per_hospital < 1:
-            raise InputError(f"rows_per_hospital is {rows_per_hospital}; it must be 1 or more")
-        drawn = [
-            hospital.draw(
-                np.random.default_rng([seed, place]), hospital.rows if rows_per_hospital is None else rows_per_hospital
-            )
-            for place, hospital in enumerate(self.members)
-        ]
-        return pd.concat(drawn, ignore_index=True)
-
-
-def hospitals(seed: int = 0) -> pd.DataFrame:
+def hospitals(seed: int = 0, rows_per_hospital: int | None = None) -> pd.DataFrame:
     """Return the patients of eight synthetic hospitals; `hospital` is the client column and `died` the target.
+
+    By default a hospital has as many patients as `Hospital.rows`. They depend only on the seed and on its position in
+    `HOSPITALS`, not on the sizes of the others.
 
     >>> frame = hospitals()
     >>> frame["hospital"].nunique(), len(frame)
     (8, 3290)
     """
-    return Hospitals().draw(seed)
+    if rows_per_hospital is not None and rows_per_hospital < 1:
+        raise InputError(f"rows_per_hospital is {rows_per_hospital}; it must be 1 or more")
+    drawn = [
+        hospital.draw(np.random.default_rng([seed, place]), rows_per_hospital or hospital.rows)
+        for place, hospital in enumerate(HOSPITALS)
+    ]
+    return pd.concat(drawn, ignore_index=True)

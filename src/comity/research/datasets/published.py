@@ -39,6 +39,13 @@ class PublishedFile:
             return f"it has {size:,} bytes instead of {self.size:,}"
         return None if found == self.checksum else f"its {algorithm.upper().replace('SHA', 'SHA-')} differs"
 
+    def is_at(self, path: Path) -> bool:
+        """Return whether a path has this file."""
+        if not path.is_file():
+            return False
+        with path.open("rb") as opened:
+            return self.fault(opened) is None
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -55,17 +62,21 @@ class Source:
         >>> [place.name for place in Source("Iris", "https://…", "iris.data", ("iris",)).places("data")]
         ['data', 'iris']
         """
-        given = os.environ.get(VARIABLE, "") if directory is None else os.fspath(directory)
-        if not given:
+        root = os.environ.get(VARIABLE, "") if directory is None else os.fspath(directory)
+        if not root:
             raise InputError(f"the files of {self.title} are needed ({self.files}); {self._how()}")
-        return Path(given), *(Path(given) / folder for folder in self.folders)
+        return Path(root), *(Path(root) / folder for folder in self.folders)
 
     def find(
         self, directory: str | os.PathLike[str] | None, versions: Sequence[Sequence[str]]
     ) -> tuple[Path, Sequence[str]]:
         """Return the first place and version whose files are all there; a version is a list of file names."""
         places = self.places(directory)
-        found = [(place, version, _absent(place, version)) for version in versions for place in places]
+        found = [
+            (place, version, [name for name in version if not (place / name).is_file()])
+            for version in versions
+            for place in places
+        ]
         place, version, absent = min(found, key=lambda candidate: len(candidate[2]) / len(candidate[1]))
         if not absent:
             return place, version
@@ -80,21 +91,10 @@ class Source:
         lacking = "are not in this directory" if directory.is_dir() else "are missing: there is no such directory"
         return InputError(f"{directory}: the files of {self.title} {lacking} ({self.files}); {self._how()}")
 
-    def altered(self, path: Path, fault: str) -> FormatError:
-        """Return the error for a file that is not the published one."""
-        return FormatError(
-            f"{path}: this is not the published file of {self.title} ({fault}); get it again from {self.page}"
-        )
-
     def read(self, path: Path, file: PublishedFile) -> bytes:
         """Return the content of a file after checking that it is the published one."""
-        try:
-            raw = path.read_bytes()
-        except OSError as error:
-            raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
-        if fault := file.fault(io.BytesIO(raw)):
-            raise self.altered(path, fault)
-        return raw
+        self.check(path, file)
+        return path.read_bytes()
 
     def check(self, path: Path, file: PublishedFile) -> None:
         """Raise an error unless a file is the published one; it may be larger than memory."""
@@ -104,14 +104,12 @@ class Source:
         except OSError as error:
             raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
         if fault:
-            raise self.altered(path, fault)
+            raise FormatError(
+                f"{path}: this is not the published file of {self.title} ({fault}); get it again from {self.page}"
+            )
 
     def _how(self) -> str:
         return (
             f"get them from {self.page} and give their directory, or the one above it if theirs is called "
             f"{self.folders[0]}, with --data or {VARIABLE}; --download fetches what is open to all"
         )
-
-
-def _absent(place: Path, names: Sequence[str]) -> list[str]:
-    return [name for name in names if not (place / name).is_file()]

@@ -23,7 +23,6 @@ Features = Literal["uniform", "normal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TARGET = "y"
 _TEST_STREAM = 1_000_003  # second part of the seed of test rows, larger than the number of kinds
-_PAPER_CLIENTS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,8 @@ class Synthetic:
 
     def test_rows(self, rows: int = 5000) -> pd.DataFrame:
         """Return new rows without a target, the same for every client, since all clients draw features alike."""
-        return _frame(_draw_features(np.random.default_rng([self.seed, _TEST_STREAM]), self.features, rows, self._size))
+        rng = np.random.default_rng([self.seed, _TEST_STREAM])
+        return _frame(_draw_features(rng, self.features, rows, self.truth.shape[1]))
 
     def true_loss(self, client: int, rows: pd.DataFrame, predictions: Floats) -> float:
         """Return the expected loss of predictions for some rows under a client's true distribution of the target.
@@ -75,10 +75,6 @@ class Synthetic:
         logs = np.log(np.maximum(predictions, 1e-15))
         return float(-((1 - yes) * logs[:, 0] + yes * logs[:, 1]).mean())
 
-    @property
-    def _size(self) -> int:
-        return int(self.truth.shape[1])
-
 
 def two_groups(seed: int, dim: int = 20, rows: int = 2000, spread: float = 0.1, noise: float = 0.01) -> Synthetic:
     """Return the paper's six clients (Section 5.1): 0, 1 and 2 share a truth up to `spread`, and 3, 4, 5 its negative.
@@ -92,11 +88,11 @@ def two_groups(seed: int, dim: int = 20, rows: int = 2000, spread: float = 0.1, 
     rng = np.random.default_rng(seed)
     shared = rng.uniform(0, 1, dim)
     drawn, truth = [], []
-    for client in range(_PAPER_CLIENTS):
-        own = (1 if client < _PAPER_CLIENTS // 2 else -1) * (shared + rng.normal(0, spread, dim))
-        x = rng.uniform(-1, 1, (rows, dim))
-        drawn.append((x, x @ own + rng.normal(0, noise, rows)))
-        truth.append(own)
+    for sign in (1, 1, 1, -1, -1, -1):
+        parameters = sign * (shared + rng.normal(0, spread, dim))
+        x = _draw_features(rng, "uniform", rows, dim)
+        drawn.append((x, x @ parameters + rng.normal(0, noise, rows)))
+        truth.append(parameters)
     return Synthetic(tuple(drawn), np.array(truth), noise, features="uniform", seed=seed)
 
 
@@ -136,8 +132,8 @@ def planted(seed: int, kind: Kind, task: Task = "regression", clients: int | Non
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r} of planted federation; choose one of {', '.join(KINDS)}")
     rng = np.random.default_rng([seed, KINDS.index(kind)])
-    drawn = int(rng.integers(4, 9))
-    count = drawn if clients is None else clients
+    default_count = int(rng.integers(4, 9))  # drawn in any case, so that the rest does not depend on `clients`
+    count = default_count if clients is None else clients
     dim = int(rng.integers(5, 13))
     length = 2.0 if task == "classes" else 1.0
     few, enough = (40, 120) if task == "classes" else (20, 60)  # a class carries less information than a number
@@ -169,14 +165,15 @@ def _sample(
 ) -> Synthetic:
     """Draw every client's rows, with normal features."""
     drawn = []
-    for own, rows in zip(truth, sizes.tolist(), strict=True):
-        x = _draw_features(rng, "normal", rows, own.size)
+    for parameters, rows in zip(truth, sizes.tolist(), strict=True):
+        x = _draw_features(rng, "normal", rows, parameters.size)
+        scores = x @ parameters
         if task == "classes":
-            y = (rng.random(rows) < 1 / (1 + np.exp(-x @ own))).astype(np.float64)
+            y = (rng.random(rows) < 1 / (1 + np.exp(-scores))).astype(np.float64)
             if y.min() == y.max():  # both classes must occur
                 y[0] = 1 - y[0]
         else:
-            y = x @ own + rng.normal(0, noise, rows)
+            y = scores + rng.normal(0, noise, rows)
         drawn.append((x, y))
     return Synthetic(tuple(drawn), truth, noise, task, seed=seed)
 

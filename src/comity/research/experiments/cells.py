@@ -1,4 +1,4 @@
-"""The result of one method with one seed, kept in a file, so that an interrupted job can continue."""
+"""The results of methods: a cell for each method and seed, kept in a file so that an interrupted job can continue."""
 
 from __future__ import annotations
 
@@ -16,13 +16,24 @@ FOLDER = "cells"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """The result of one method with one seed: each client's value of the metric on its test rows.
+class Outcome:
+    """What a method attained: each client's value of the metric on its test rows.
 
-    `alone` are the values of the clients' models alone, trained in the same way, unless these are the values of
-    `local`. `seconds` is the time, `rows` a digest of all training and test rows, `settings` those that were chosen,
-    and `details` anything else to report, such as the coalitions.
+    `alone` are the values of the clients' models alone, trained in the same way, unless these are the values of the
+    method `local`. `settings` are those that were chosen, `details` anything else to report, such as the coalitions,
+    and `seconds` the time, if it was not spent now.
     """
+
+    values: dict[str, float]
+    alone: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The outcome of one method with one seed (see `Outcome`); `rows` is a digest of all training and test rows."""
 
     method: str
     seed: int
@@ -38,23 +49,16 @@ class Cell:
         """Whether any client has a value."""
         return any(not math.isnan(value) for value in self.values.values())
 
-    def to_json(self) -> str:
-        """Return the cell as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cell as values for JSON; NaN and infinite values become None."""
-        document: dict[str, Any] = jsonable(asdict(self))
-        return document
-
-    @classmethod
-    def from_json(cls, text: str) -> Cell:
-        """Return the cell that `to_json` wrote."""
-        return cls.from_dict(json.loads(text))
+    @property
+    def sides(self) -> list[str]:
+        """The sides of the table for which the method found coalitions; a table with one side has an empty name."""
+        if self.method.startswith(("spo", "alone")):  # their coalitions are those of ce
+            return []
+        return [key.removesuffix("coalitions").strip() for key in self.details if key.endswith("coalitions")]
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Cell:
-        """Return the cell that `to_dict` returned."""
+        """Return a cell from its JSON document, in which None stands for NaN."""
         values, alone = (
             {client: math.nan if value is None else float(value) for client, value in document[name].items()}
             for name in ("values", "alone")
@@ -62,12 +66,16 @@ class Cell:
         return cls(**{**document, "values": values, "alone": alone})
 
 
-def jsonable(value: Any) -> Any:
-    """Return a value for JSON: tuples become lists, and numbers that are not finite become None."""
+def to_json(document: Any) -> str:
+    """Return a document as JSON; numbers that are not finite become null."""
+    return json.dumps(_jsonable(document), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _jsonable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: jsonable(entry) for key, entry in value.items()}
+        return {key: _jsonable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [jsonable(entry) for entry in value]
+        return [_jsonable(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -93,8 +101,14 @@ class Cells:
             raise InputError(f"{place}: this is not a directory; give one, to keep a file for each method and seed")
         text = json.dumps(job, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         if (place / JOB).exists():
-            begun = any((place / FOLDER).glob("*.json"))
-            if (setting := _difference(read_text(place / JOB), text, str(place / JOB))) and begun:
+            kept = read_text(place / JOB)
+            try:
+                setting = _first_difference(json.loads(kept), json.loads(text))
+            except ValueError:
+                raise FormatError(
+                    f"{place / JOB}: this is not a description of a job; give another directory"
+                ) from None
+            if setting and any((place / FOLDER).glob("*.json")):
                 raise InputError(
                     f"{place}: this directory has the results of another job ({setting} differs); give another "
                     "directory, or the same settings to continue"
@@ -112,19 +126,19 @@ class Cells:
     def save(self, cell: Cell) -> None:
         """Write a cell, entirely or not at all."""
         (self.directory / FOLDER).mkdir(exist_ok=True)
-        write_text(self._path(cell.method, cell.seed), cell.to_json())
+        write_text(self._path(cell.method, cell.seed), to_json(asdict(cell)))
 
     def load_all(self, methods: tuple[str, ...]) -> tuple[Cell, ...]:
         """Return all filled cells of some methods, in the order of the methods and of the seeds."""
         found = [cell for path in (self.directory / FOLDER).glob("*.json") if (cell := self._read(path)) is not None]
-        wanted = [cell for cell in found if cell.method in methods]
-        return tuple(sorted(wanted, key=lambda cell: (methods.index(cell.method), cell.seed)))
+        chosen = [cell for cell in found if cell.method in methods]
+        return tuple(sorted(chosen, key=lambda cell: (methods.index(cell.method), cell.seed)))
 
     def _read(self, path: Path) -> Cell | None:
         if not path.exists():
             return None
         try:
-            return Cell.from_json(read_text(path))
+            return Cell.from_dict(json.loads(read_text(path)))
         except (ValueError, TypeError, KeyError, AttributeError):
             raise FormatError(f"{path}: this is not the result of a method; remove it, and it is made again") from None
 
@@ -132,20 +146,11 @@ class Cells:
         return self.directory / FOLDER / f"{method}-{seed}.json"
 
 
-def _difference(kept: str, given: str, name: str) -> str:
-    """Return the name of the first setting in which two jobs differ, or an empty text."""
-    try:
-        jobs = json.loads(kept), json.loads(given)
-    except ValueError:
-        raise FormatError(f"{name}: this is not a description of a job; give another directory") from None
-    return _first_difference(*jobs)
-
-
-def _first_difference(kept: Any, given: Any) -> str:
-    """Return the name of the first setting that differs, also in nested tables."""
-    for key in sorted({*kept, *given}):
-        old, new = kept.get(key), given.get(key)
-        if old != new:
-            nested = isinstance(old, dict) and isinstance(new, dict)
-            return _first_difference(old, new) if nested else str(key)
+def _first_difference(old: Any, new: Any) -> str:
+    """Return the name of the first setting in which two jobs differ, also in nested tables, or an empty text."""
+    for key in sorted({*old, *new}):
+        before, after = old.get(key), new.get(key)
+        if before != after:
+            nested = isinstance(before, dict) and isinstance(after, dict)
+            return _first_difference(before, after) if nested else str(key)
     return ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from comity import __version__
@@ -20,26 +19,23 @@ from comity.families.problem import state_problem
 from comity.families.registry import FAMILIES
 from comity.federation import InProcess
 from comity.research.baselines import Budget
-from comity.research.experiments.baseline_run import BaselineRun
-from comity.research.experiments.caveats import (
-    failures,
-    few_test_rows,
-    missing_values,
-    rates_at_the_ends,
-    unequal_seeds,
-)
-from comity.research.experiments.cells import Cell, Cells
-from comity.research.experiments.comity_run import COMITY_METHODS
+from comity.research.experiments.cells import Cell, Cells, to_json
+from comity.research.experiments.methods import ALL_METHODS, COMITY_METHODS, BaselineRun, default_settings
 from comity.research.experiments.summary import (
     COLUMNS,
     MethodSummary,
     describe_coalitions,
+    failures,
+    few_test_rows,
+    missing_values,
+    rates_at_the_ends,
     summarise,
     to_dict,
     to_markdown,
+    unequal_seeds,
 )
-from comity.research.experiments.table_task import ALL_METHODS, TableTask, digest, divide
-from comity.research.experiments.task import Job, default_settings
+from comity.research.experiments.table_task import TableTask, digest, divide
+from comity.research.experiments.task import fill_cells
 from comity.study import Study
 
 TABLE, TABLE_JSON = "table.md", "table.json"
@@ -70,18 +66,6 @@ class ComparisonSettings:
         for rate in self.rates:
             replace(self.budget, rate=rate)  # raises an error if the rate is not positive
 
-    def job(self, clients: tuple[Client, ...], study: Study) -> Job:
-        """Return the job on some clients."""
-        ordered = tuple(name for name in ALL_METHODS if name in self.methods)
-
-        def draw(seed: int) -> TableTask:
-            divided = divide(clients, study.target, self.parts, seed)
-            # Perceptrons take long, so neither baselines' nor comity's are refitted.
-            baselines = BaselineRun(self.rates, refit=FAMILIES[study.model].exact)
-            return TableTask(divided, replace(study, seed=seed), self.budget, baselines)
-
-        return Job(ordered, tuple(range(study.seed, study.seed + self.seeds)), draw)
-
     def test_rows(self, clients: tuple[Client, ...], study: Study) -> dict[str, int]:
         """Return each client's number of test rows with the first seed; with the others, it is about the same."""
         divided = divide(clients, study.target, self.parts, study.seed)
@@ -95,7 +79,6 @@ class Comparison:
     Attributes:
         metric: The metric of all values, on test rows.
         cells: The results of each method with each seed.
-        summaries: A summary of each method over all seeds.
         test_rows: Each client's number of test rows per seed.
         rates: The rates that baselines chose from.
         warnings: Warnings about the columns of the table.
@@ -103,13 +86,17 @@ class Comparison:
 
     metric: str
     cells: tuple[Cell, ...]
-    summaries: tuple[MethodSummary, ...]
     test_rows: dict[str, int] = field(default_factory=dict)
     rates: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.to_frame().to_string(float_format=lambda value: f'{value:.4g}', na_rep='–')}"
+
+    @cached_property
+    def summaries(self) -> tuple[MethodSummary, ...]:
+        """A summary of each method over all seeds."""
+        return summarise(self.cells, self.metric)
 
     @property
     def title(self) -> str:
@@ -127,19 +114,9 @@ class Comparison:
             baselines, ``alone`` for comity's methods); ``no_worse``, the share of clients with at least their value
             alone; ``seeds`` with which the method trained; and ``seconds`` per seed.
         """
-        rows = {
-            summary.method: {
-                "mean": summary.mean,
-                "spread": summary.spread if summary.trained > 1 else np.nan,
-                "worst_client": summary.worst,
-                "gain": summary.gain,
-                "no_worse": summary.no_worse,
-                "seeds": summary.trained,
-                "seconds": summary.seconds,
-            }
-            for summary in self.summaries
-        }
-        frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+        columns = ["mean", "spread", "worst", "gain", "no_worse", "trained", "seconds"]
+        frame = pd.DataFrame(to_dict(self.summaries), columns=["method", *columns]).set_index("method")
+        frame = frame.astype({"spread": float}).rename(columns={"worst": "worst_client", "trained": "seeds"})
         return frame.sort_values("mean", ascending=not METRICS[self.metric].more_is_better, kind="stable")
 
     def remarks(self) -> list[str]:
@@ -172,14 +149,15 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return the table and the cells as JSON."""
-        document = {
-            "metric": self.metric,
-            "table": to_dict(self.summaries),
-            "remarks": self.remarks(),
-            "warnings": self.warnings,
-            "cells": [cell.to_dict() for cell in self.cells],
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return to_json(
+            {
+                "metric": self.metric,
+                "table": to_dict(self.summaries),
+                "remarks": self.remarks(),
+                "warnings": self.warnings,
+                "cells": list(map(asdict, self.cells)),
+            }
+        )
 
 
 def run_comparison(
@@ -199,11 +177,17 @@ def run_comparison(
     del kept["methods"], kept["seeds"]  # a later call may have more of these
     job = {"study": asdict(study), "comparison": kept, "version": __version__, "defaults": default_settings()}
     cells = Cells.open(out, {**job, "rows": digest(members)})
-    settings.job(members, study).run(cells, progress or (lambda stage, done, total: None))
+    # Perceptrons take long, so neither baselines' nor comity's are refitted.
+    baselines = BaselineRun(settings.rates, refit=FAMILIES[study.model].exact)
+
+    def draw(seed: int) -> TableTask:
+        divided = divide(members, study.target, settings.parts, seed)
+        return TableTask(divided, replace(study, seed=seed), settings.budget, baselines)
+
+    methods = tuple(name for name in ALL_METHODS if name in settings.methods)
+    fill_cells(cells, methods, tuple(range(study.seed, study.seed + settings.seeds)), draw, progress)
     filled = cells.load_all(ALL_METHODS)  # also those of earlier calls
-    comparison = Comparison(
-        problem.metric, filled, summarise(filled, problem.metric), test_rows, settings.rates, problem.warnings
-    )
+    comparison = Comparison(problem.metric, filled, test_rows, settings.rates, problem.warnings)
     write_text(Path(out) / TABLE, comparison.to_markdown())
     write_text(Path(out) / TABLE_JSON, comparison.to_json())
     return comparison

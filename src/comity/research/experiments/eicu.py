@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from comity.client import Client
 from comity.errors import InputError
 from comity.research.baselines import Budget
 from comity.research.datasets import eicu
 from comity.research.datasets.published import VARIABLE
-from comity.research.experiments.baseline_run import BaselineRun
 from comity.research.experiments.experiment import Experiment
-from comity.research.experiments.table_task import TableTask
+from comity.research.experiments.methods import BaselineRun
+from comity.research.experiments.table_task import TableTask, clients_by
 from comity.study import Study
 
 
@@ -24,18 +23,13 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Tab
     data = _load(directory or os.environ.get(VARIABLE), settings["hours"], settings["min_hours"])
     parts = settings["parts"]
     train, test = data.split(seed // parts, parts, seed % parts)
-    clients = tuple(
-        Client(
-            str(name),
-            frame.drop(columns=eicu.CLIENT),
-            test=test[test[eicu.CLIENT] == name].drop(columns=eicu.CLIENT),
-        )
-        for name, frame in train.groupby(eicu.CLIENT, observed=True)
-    )
+    clients = clients_by(eicu.CLIENT, sorted(train[eicu.CLIENT].unique()), train, test)
     study = Study(eicu.TARGET, task="classes", metric="auc", seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["refit"], settings["methods"])
-    return TableTask(clients, study, budget, baselines, (*data.notes, _sizes(data)))
+    counts = data.table.groupby(eicu.CLIENT)[eicu.TARGET].agg(["size", "sum"])
+    sizes = ", ".join(f"{name} {stays:,} and {deaths:,}" for name, stays, deaths in counts.itertuples())
+    return TableTask(clients, study, budget, baselines, (*data.notes, f"stays and deaths: {sizes}"))
 
 
 @lru_cache(maxsize=1)  # all seeds have the same stays
@@ -47,10 +41,3 @@ def _load(directory: str | Path | None, hours: float, min_hours: float) -> eicu.
         data = eicu.load(directory, by="region and size", hours=hours, min_hours=min_hours)
         reason = str(error).partition(";")[0]  # the rest of the message says what to do
         return replace(data, notes=(f"hospitals are grouped by region and size, because {reason}", *data.notes))
-
-
-def _sizes(data: eicu.Eicu) -> str:
-    """Return the numbers of stays and deaths of each client as text."""
-    counts = data.table.groupby(eicu.CLIENT)[eicu.TARGET].agg(["size", "sum"])
-    texts = (f"{name} {stays:,} and {deaths:,}" for name, stays, deaths in counts.itertuples())
-    return f"stays and deaths: {', '.join(texts)}"

@@ -11,27 +11,26 @@ from functools import cached_property, lru_cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from comity import __version__
 from comity.core.files import write_text
 from comity.core.progress import Progress
 from comity.core.text import format_number
 from comity.research.experiments import adult, cifar10, eicu, synthetic
-from comity.research.experiments.caveats import failures
-from comity.research.experiments.cells import Cell, Cells
+from comity.research.experiments.cells import Cell, Cells, to_json
 from comity.research.experiments.experiment import Experiment
+from comity.research.experiments.methods import default_settings
 from comity.research.experiments.summary import (
     MethodSummary,
     common_seeds,
     describe_coalitions,
+    failures,
     gain_interval,
-    join_seeds,
     summarise,
     to_dict,
     to_markdown,
 )
-from comity.research.experiments.task import Job, Task, default_settings
+from comity.research.experiments.task import Task, fill_cells
 
 Draw = Callable[[Experiment, str | Path | None, int], Task]
 TASKS: dict[str, Draw] = {
@@ -46,11 +45,15 @@ _MIN_SEEDS_FOR_INTERVAL = 5  # with fewer, the interval of a gain is too wide to
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """The results of an experiment: the cells, and a summary of each method."""
+    """The results of an experiment: a cell for each method and seed."""
 
     experiment: Experiment
     cells: tuple[Cell, ...]
-    summaries: tuple[MethodSummary, ...]
+
+    @cached_property
+    def summaries(self) -> tuple[MethodSummary, ...]:
+        """A summary of each method over all seeds."""
+        return summarise(self.cells, self.experiment.metric)
 
     @property
     def columns(self) -> list[str]:
@@ -63,7 +66,7 @@ class Reproduction:
             ]
             return ["client", *chain(*names)]
         names = [[name, f"paper: {name}", "difference"][: self._width(name)] for name in self._entries]
-        common = [f"with seed {join_seeds(sorted(self._common))}"] if self._common else []
+        common = [f"with seed {', '.join(map(str, sorted(self._common)))}"] if self._common else []
         return ["method", *chain(*names), *common, "seeds", "time"]
 
     def rows(self) -> list[list[str]]:
@@ -74,11 +77,13 @@ class Reproduction:
                 [name, *chain(*(self._texts(each, name)[: self._width(each.method)] for each in self.summaries))]
                 for name in self._entries
             ]
+        common = summarise([cell for cell in self.cells if cell.seed in self._common], experiment.metric)
+        means = {each.method: _text(experiment.scale * each.mean, experiment.decimals) for each in common}
         return [
             [
                 experiment.label(summary.method),
                 *chain(*(self._texts(summary, name)[: self._width(name)] for name in self._entries)),
-                *(_text(experiment.scale * mean, experiment.decimals) for mean in self._common_means(summary)),
+                *([means[summary.method]] if means else []),
                 summary.seeds_text,
                 f"{summary.seconds:.0f} s",
             ]
@@ -94,11 +99,6 @@ class Reproduction:
     def _common(self) -> frozenset[int]:
         """The seeds that all methods have; none, if all methods have the same seeds."""
         return common_seeds(self.cells) or frozenset()
-
-    def _common_means(self, summary: MethodSummary) -> tuple[float, ...]:
-        """Return a method's mean over the seeds that all have, if methods have different seeds."""
-        cells = [cell for cell in self.cells if cell.method == summary.method and cell.seed in self._common]
-        return tuple(each.mean for each in summarise(cells, self.experiment.metric))
 
     def _width(self, name: str) -> int:
         """Return how many columns a method or an entry has: our value, the paper's if known, and the difference."""
@@ -125,9 +125,7 @@ class Reproduction:
     def from_json(cls, text: str) -> Reproduction:
         """Return the results that `to_json` wrote."""
         document = json.loads(text)
-        experiment = Experiment.from_dict(document["experiment"])
-        cells = tuple(map(Cell.from_dict, document["cells"]))
-        return cls(experiment, cells, summarise(cells, experiment.metric))
+        return cls(Experiment.from_dict(document["experiment"]), tuple(map(Cell.from_dict, document["cells"])))
 
     def to_markdown(self, level: int = 1) -> str:
         """Return the table and its remarks as Markdown, under a heading of this level."""
@@ -140,15 +138,16 @@ class Reproduction:
 
     def to_json(self) -> str:
         """Return the experiment, its settings and its results as JSON."""
-        document = {
-            "experiment": asdict(self.experiment),
-            "version": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "scipy", "torch")},
-            "table": to_dict(self.summaries),
-            "cells": [cell.to_dict() for cell in self.cells],
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return to_json(
+            {
+                "experiment": asdict(self.experiment),
+                "version": __version__,
+                "python": platform.python_version(),
+                **{name: version(name) for name in ("numpy", "scipy", "torch")},
+                "table": to_dict(self.summaries),
+                "cells": list(map(asdict, self.cells)),
+            }
+        )
 
     def remarks(self) -> list[str]:
         """Return sentences on the data, gains, failures and coalitions, and the notes of the experiment."""
@@ -180,9 +179,7 @@ class Reproduction:
                 continue
             low, high = gain_interval(cells, base, experiment.settings["parts"], comparisons)
             verdict = "beyond chance" if low > 0 or high < 0 else "which may be chance"
-            bounds = " to ".join(
-                format_number(experiment.scale * bound, experiment.decimals, "+") for bound in (low, high)
-            )
+            bounds = " to ".join(_text(experiment.scale * bound, experiment.decimals, "+") for bound in (low, high))
             seeds = "" if trained == len(base) else f" and {trained} of {len(base)} seeds"
             sentences.append(
                 f"{names}, on average over clients{seeds}: {bounds}, {verdict} (95 % interval for all {comparisons} "
@@ -205,7 +202,7 @@ def reproduce(
         return TASKS[experiment.name](experiment, directory, seed)
 
     seeds = tuple(range(experiment.first_seed, experiment.first_seed + experiment.seeds))
-    job: dict[str, Any] = {
+    job = {
         "experiment": experiment.name,
         "settings": experiment.settings,
         "quick": experiment.quick,
@@ -214,7 +211,7 @@ def reproduce(
         "defaults": default_settings(),
     }
     cells = Cells.open(out, job)
-    Job(experiment.methods, seeds, draw).run(cells, progress or (lambda stage, done, total: None))
+    fill_cells(cells, experiment.methods, seeds, draw, progress)
     filled = cells.load_all(Experiment.load(experiment.name).methods)
     # Earlier calls may have filled cells of other methods and more seeds.
     experiment = replace(
@@ -222,7 +219,7 @@ def reproduce(
         methods=tuple(dict.fromkeys(cell.method for cell in filled)),
         seeds=len({cell.seed for cell in filled}),
     )
-    reproduction = Reproduction(experiment, filled, summarise(filled, experiment.metric))
+    reproduction = Reproduction(experiment, filled)
     write_text(Path(out) / TABLE, reproduction.to_markdown())
     write_text(Path(out) / TABLE_JSON, reproduction.to_json())
     return reproduction

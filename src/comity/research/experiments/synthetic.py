@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import numpy as np
 import torch
 
 from comity.client import Client
-from comity.core.arrays import Floats
 from comity.core.progress import Progress
 from comity.deciding.decision import decide
 from comity.families.network.rays import Rays
@@ -28,14 +28,13 @@ from comity.questions import EvaluateModels, Recipe
 from comity.questions.search import ClipRule
 from comity.research.baselines import Budget
 from comity.research.datasets.synthetic import TARGET, Synthetic, two_groups
-from comity.research.experiments.baseline_run import BaselineRun
+from comity.research.experiments.cells import Outcome
 from comity.research.experiments.experiment import Experiment
+from comity.research.experiments.methods import BaselineRun
 from comity.research.experiments.table_task import TableTask, digest
-from comity.research.experiments.task import Outcome
 from comity.search.collaborators import Search
 from comity.study import Study
 
-SIDES = ("left", "right")
 _DIM = 20
 _MIN_WEIGHT = 1 / 15  # of the paper's procedure, as are the next two
 _RATE = 0.01
@@ -49,33 +48,33 @@ class SyntheticTask:
     sides: dict[str, Synthetic]
     settings: dict[str, Any]
     seed: int
-    _tasks: dict[str, TableTask] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def rows(self) -> str:
         """A digest of all rows."""
-        return digest([client for drawn in self.sides.values() for client in members(drawn)])
+        return digest([client for side in self._tasks.values() for client in side.clients])
+
+    @cached_property
+    def _tasks(self) -> dict[str, TableTask]:
+        study = Study(TARGET, metric="rmse", seed=self.seed)
+        return {
+            side: TableTask(members(drawn), study, Budget(), BaselineRun((0.1,))) for side, drawn in self.sides.items()
+        }
 
     def run(self, method: str, progress: Progress) -> Outcome:
         """Run a method on both sides."""
-        values: dict[str, float] = {}
-        alone: dict[str, float] = {}
-        details: dict[str, Any] = {}
+        whole = Outcome({})
         seconds = 0.0
         for side, drawn in self.sides.items():
             progress(f"{method}, {side}", 0, 1)
             began = time.perf_counter()
             found = PROCEDURES[method](self, drawn) if method in PROCEDURES else self._by_comity(side, method, progress)
             seconds += time.perf_counter() - began if found.seconds is None else found.seconds
-            values |= {f"{side} {client}": error for client, error in found.values.items()}
-            alone |= {f"{side} {client}": error for client, error in found.alone.items()}
-            details |= {f"{side} {key}": value for key, value in found.details.items()}
-        return Outcome(values, alone, details=details, seconds=seconds)
+            for name in ("values", "alone", "details"):
+                getattr(whole, name).update({f"{side} {key}": value for key, value in getattr(found, name).items()})
+        return replace(whole, seconds=seconds)
 
     def _by_comity(self, side: str, method: str, progress: Progress) -> Outcome:
-        if side not in self._tasks:
-            study = Study(TARGET, metric="rmse", seed=self.seed)
-            self._tasks[side] = TableTask(members(self.sides[side]), study, Budget(), BaselineRun((0.1,)))
         found = self._tasks[side].run(method, progress)
         noise = self.sides[side].noise
         values, alone = (
@@ -87,11 +86,8 @@ class SyntheticTask:
 def task(experiment: Experiment, directory: str | Path | None, seed: int) -> SyntheticTask:
     """Return the task of a seed; no files are needed."""
     settings = experiment.settings
-    drawn = {
-        side: two_groups(seed, _DIM, settings[side]["rows"], settings[side]["spread"], settings["noise"])
-        for side in SIDES
-    }
-    return SyntheticTask(drawn, settings, seed)
+    sides = {side: two_groups(seed, _DIM, noise=settings["noise"], **settings[side]) for side in ("left", "right")}
+    return SyntheticTask(sides, settings, seed)
 
 
 def members(drawn: Synthetic) -> tuple[Client, ...]:
@@ -107,22 +103,12 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     """Return the outcome of the paper's procedure: an affine hypernetwork, clipped weights, and few steps."""
     federation = InProcess(members(drawn))
     schema = state_problem(federation, Study(TARGET)).schema
-    variance = schema.target.scale**2
-    recipe = Recipe(
-        schema=schema, depth=0, loss="squared", judged=False, batch=512, seed=task.seed
-    )  # fmt: skip
-    training = Training(
-        kind="linear",
-        steps=task.settings["steps"],
-        rate=1e-2,
-        per_step=4,
-        rays=Rays(sparse=0.0),
-        checks=1,
-        seed=task.seed,
-    )
+    recipe = Recipe(schema=schema, depth=0, loss="squared", judged=False, batch=512, seed=task.seed)
+    steps, rays = task.settings["steps"], Rays(sparse=0.0)
+    training = Training(kind="linear", steps=steps, rate=1e-2, per_step=4, rays=rays, checks=1, seed=task.seed)
     front = train(federation, recipe, torch.zeros(_DIM + 1), training)
-    rule = ClipRule(floor=_MIN_WEIGHT, threshold=task.settings["threshold"], steps=_STEPS, rate=_RATE * variance)
-    clients = len(federation.clients)
+    rate, clients = _RATE * schema.target.scale**2, len(federation.clients)
+    rule = ClipRule(floor=_MIN_WEIGHT, threshold=task.settings["threshold"], steps=_STEPS, rate=rate)
     searching = ClientSearcher(
         federation=federation,
         recipe=recipe,
@@ -134,58 +120,42 @@ def by_the_paper(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     )
     decision = decide(searching, federation.clients)
     models = front.models(decision.searched.weights)
-    answers = federation.ask(
-        {
-            client: EvaluateModels(recipe, "rmse", models[place : place + 1], ("now",))
-            for place, client in enumerate(federation.clients)
-        }
-    )
+    questions = {
+        client: EvaluateModels(recipe, "rmse", models[place : place + 1], ("now",))
+        for place, client in enumerate(federation.clients)
+    }
+    answers = federation.ask(questions)
     return Outcome(
         {client: float(answer.values[0]) ** 2 + drawn.noise**2 for client, answer in answers.items()},
         by_every_subset(task, drawn).alone,
-        details={
-            "edges": [list(edge) for edge in decision.graph.edges()],
-            **_partition(decision.equilibrium),
-        },
+        details=_details([list(edge) for edge in decision.graph.edges()], decision.equilibrium),
     )
 
 
 def by_every_subset(task: SyntheticTask, drawn: Synthetic) -> Outcome:
     """Return the outcome of an exhaustive search: each client's subset whose pooled model errs least on new rows."""
-    names, clients = drawn.names, range(len(drawn.names))
-    tests = drawn.test_rows()
-    squares = [(x.T @ x, x.T @ y) for x, y in drawn.rows]
-    errors: dict[frozenset[int], Floats] = {}
-    for size in range(1, len(names) + 1):
-        for subset in combinations(clients, size):
-            gram, cross = (sum(squares[member][part] for member in subset) for part in range(2))
-            predictions = tests.to_numpy() @ np.linalg.solve(gram, cross)
-            errors[frozenset(subset)] = np.array([drawn.true_loss(i, tests, predictions) for i in clients])
+    names, tests = drawn.names, drawn.test_rows()
+    squares = {name: (x.T @ x, x.T @ y) for name, (x, y) in zip(names, drawn.rows, strict=True)}
+    errors: dict[str, dict[frozenset[str], float]] = {name: {} for name in names}
+    for subset in chain.from_iterable(combinations(names, size) for size in range(1, len(names) + 1)):
+        gram, cross = (sum(squares[member][part] for member in subset) for part in range(2))
+        predictions = tests.to_numpy() @ np.linalg.solve(gram, cross)
+        for member in subset:
+            errors[member][frozenset(subset)] = drawn.true_loss(names.index(member), tests, predictions)
 
-    def best(client: str, remaining: frozenset[str]) -> list[str]:
-        own = names.index(client)
-        inside = [subset for subset in errors if own in subset and remaining.issuperset(names[i] for i in subset)]
-        return [names[member] for member in min(inside, key=lambda subset: float(errors[subset][own]))]
+    def best(client: str, remaining: frozenset[str]) -> frozenset[str]:
+        return min((subset for subset in errors[client] if subset <= remaining), key=errors[client].__getitem__)
 
     found = find_equilibrium(names, best)
-    values = {}
-    for own, client in enumerate(names):
-        chosen = frozenset(names.index(member) for member in best(client, found.coalition_of(client)))
-        values[client] = float(errors[chosen][own])
-    wishes = {client: best(client, frozenset(names)) for client in names}
-    return Outcome(
-        values,
-        {client: float(errors[frozenset([own])][own]) for own, client in enumerate(names)},
-        details={
-            "edges": [[giver, taker] for taker, givers in wishes.items() for giver in givers if giver != taker],
-            **_partition(found),
-        },
-    )
+    values = {client: errors[client][best(client, found.coalition_of(client))] for client in names}
+    alone = {client: errors[client][frozenset([client])] for client in names}
+    edges = [[giver, taker] for taker in names for giver in sorted(best(taker, frozenset(names)) - {taker})]
+    return Outcome(values, alone, details=_details(edges, found))
 
 
-def _partition(equilibrium: Equilibrium) -> dict[str, Any]:
+def _details(edges: list[list[str]], equilibrium: Equilibrium) -> dict[str, Any]:
     coalitions = [sorted(coalition) for coalition in equilibrium.coalitions]
-    return {"coalitions": coalitions, "equilibrium": equilibrium.to_dict()}
+    return {"edges": edges, "coalitions": coalitions, "equilibrium": equilibrium.to_dict()}
 
 
 PROCEDURES: dict[str, Callable[[SyntheticTask, Synthetic], Outcome]] = {

@@ -1,36 +1,28 @@
-"""Fills the cells of a table of results, one method and seed after the other."""
+"""A task, on which all methods run, and the loop that fills the cells of a table."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
+
+from torch import nn
 
 from comity.core.progress import Progress
 from comity.errors import InputError
-from comity.research.baselines import METHODS
-from comity.research.experiments.cells import Cell, Cells
+from comity.families.network.fit import Setup
+from comity.federation import InProcess, Member
+from comity.questions import Evaluation
+from comity.research.baselines import Budget, Session
+from comity.research.experiments.cells import Cell, Cells, Outcome
+from comity.research.experiments.methods import COMITY_METHODS, BaselineRun, ComityRun
+from comity.solving.findings import Findings
+from comity.study import Study
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a method attained: each client's value of the metric on its test rows.
-
-    `alone` are the values of the clients' models alone, unless these are the values of the method `local`. `settings`
-    are those that were chosen, `details` anything else to report, and `seconds` the time, if it was not spent now.
-    """
-
-    values: dict[str, float]
-    alone: dict[str, float] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    details: dict[str, Any] = field(default_factory=dict)
-    seconds: float | None = None
-
-
-def default_settings() -> dict[str, Any]:
-    """Return the default settings of the baselines: cells that were made with other defaults are not reused."""
-    return {name: asdict(method) for name, method in METHODS.items()}
+M = TypeVar("M", bound=Member)
 
 
 class Task(Protocol):
@@ -44,42 +36,85 @@ class Task(Protocol):
         """Run a method."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Methods and seeds; `draw` makes the task of a seed."""
+@dataclass(frozen=True, eq=False)
+class FederationTask(ABC, Generic[M]):
+    """A task on clients in this process; `study` has the target and the kind of models.
 
-    methods: tuple[str, ...]
-    seeds: tuple[int, ...]
-    draw: Callable[[int], Task]
+    `notes` go into the details of every outcome.
+    """
 
-    def run(self, cells: Cells, progress: Progress) -> None:
-        """Fill all cells that are still empty."""
-        for number, seed in enumerate(self.seeds):
-            left = [method for method in self.methods if cells.load(method, seed) is None]
-            task = self.draw(seed) if left else None
-            for method in self.methods:
-                kept = cells.load(method, seed)
-                if task is None:
-                    continue
-                if kept is not None and kept.rows != task.rows:
-                    raise InputError(
-                        f"{cells.directory}: the kept result of {method!r} with seed {seed} is of other rows; give "
-                        "another directory"
-                    )
-                if kept is None:
-                    with_seed = _with_seed(progress, seed)
-                    with_seed(method, number, len(self.seeds))
-                    cells.save(_fill(task, method, seed, with_seed))
+    clients: tuple[M, ...]
+    study: Study
+    budget: Budget
+    baselines: BaselineRun
+    notes: tuple[str, ...] = ()
+    _kept: list[ComityRun] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    @abstractmethod
+    def _module(self) -> nn.Module:
+        """The module that baselines train."""
+
+    @property
+    @abstractmethod
+    def _setup(self) -> Setup:
+        """What is to be learned, and how models are trained by gradients."""
+
+    @abstractmethod
+    def _solve(self, progress: Progress) -> tuple[Findings, Mapping[str, Evaluation]]:
+        """Return what comity finds, and the evaluations of its models on test rows."""
+
+    def run(self, method: str, progress: Progress) -> Outcome:
+        """Run a method."""
+        if method not in COMITY_METHODS:
+            outcome = self.baselines.run(method, self._session, self._setup.problem.metric, progress)
+        else:
+            if not self._kept:  # one search gives the models of all of comity's methods
+                began = time.perf_counter()
+                self._kept.append(ComityRun(*self._solve(progress), seconds=time.perf_counter() - began))
+            outcome = self._kept[0].outcome(method, self.study.fine_tune)
+        return replace(outcome, details={**outcome.details, "notes": list(self.notes)}) if self.notes else outcome
+
+    @cached_property
+    def federation(self) -> InProcess:
+        """The clients, which answer questions."""
+        return InProcess(self.clients)
+
+    @cached_property
+    def _session(self) -> Session:
+        recipe = replace(self._setup.recipe, personal=None, folds=1, judged=False)
+        return Session(self.federation, self._module, recipe, self._setup.problem.rows, self.budget)
 
 
-def _fill(task: Task, method: str, seed: int, progress: Progress) -> Cell:
-    """Run a method and return its cell."""
-    began = time.perf_counter()
-    outcome = task.run(method, progress)
-    seconds = time.perf_counter() - began if outcome.seconds is None else outcome.seconds
-    return Cell(method, seed, outcome.values, outcome.alone, seconds, task.rows, outcome.settings, outcome.details)
+def fill_cells(
+    cells: Cells,
+    methods: tuple[str, ...],
+    seeds: tuple[int, ...],
+    draw: Callable[[int], Task],
+    progress: Progress | None = None,
+) -> None:
+    """Run every method with every seed whose cell is still empty; `draw` makes the task of a seed."""
+    for number, seed in enumerate(seeds):
+        kept = {method: cells.load(method, seed) for method in methods}
+        if None not in kept.values():
+            continue
+        task = draw(seed)
 
+        def report(stage: str, done: int, total: int, seed: int = seed) -> None:
+            if progress is not None:
+                progress(f"seed {seed}, {stage}", done, total)
 
-def _with_seed(progress: Progress, seed: int) -> Progress:
-    """Return a progress callback that puts the seed before the names of stages."""
-    return lambda stage, done, total: progress(f"seed {seed}, {stage}", done, total)
+        for method, cell in kept.items():
+            if cell is None:
+                report(method, number, len(seeds))
+                began = time.perf_counter()
+                found = task.run(method, report)
+                seconds = time.perf_counter() - began if found.seconds is None else found.seconds
+                cells.save(
+                    Cell(method, seed, found.values, found.alone, seconds, task.rows, found.settings, found.details)
+                )
+            elif cell.rows != task.rows:
+                raise InputError(
+                    f"{cells.directory}: the kept result of {method!r} with seed {seed} is of other rows; give "
+                    "another directory"
+                )

@@ -15,9 +15,7 @@ import pytest
 
 from comity.errors import FormatError, InputError
 from comity.research.datasets import cifar10
-from comity.research.datasets.allocation import allocate_classes
-from comity.research.datasets.batches import read_pickle
-from comity.research.datasets.cifar10 import BINARY, PYTHON, Cifar10, Version
+from comity.research.datasets.cifar10 import BINARY, PYTHON, Cifar10, Examples, Version, allocate_classes, read_pickle
 from comity.research.datasets.published import PublishedFile
 
 IMAGES = 20  # in each of the six batches that stand for the real ones
@@ -119,11 +117,11 @@ def test_every_form_gives_the_same(
     put(tmp_path / below, forms[form])
     data = cifar10.load(tmp_path)
     images, labels = (np.concatenate(each) for each in zip(*batches, strict=True))
-    np.testing.assert_array_equal(data.train_images, images[: 5 * IMAGES])
-    np.testing.assert_array_equal(data.train_labels, labels[: 5 * IMAGES])
-    np.testing.assert_array_equal(data.test_images, images[5 * IMAGES :])
-    np.testing.assert_array_equal(data.test_labels, labels[5 * IMAGES :])
-    assert (data.train_images.dtype, data.train_labels.dtype) == (np.uint8, np.int64)
+    np.testing.assert_array_equal(data.train.images, images[: 5 * IMAGES])
+    np.testing.assert_array_equal(data.train.labels, labels[: 5 * IMAGES])
+    np.testing.assert_array_equal(data.test.images, images[5 * IMAGES :])
+    np.testing.assert_array_equal(data.test.labels, labels[5 * IMAGES :])
+    assert (data.train.images.dtype, data.train.labels.dtype) == (np.uint8, np.int64)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -184,7 +182,7 @@ def made_up(train: int, test: int) -> Cifar10:
         images[:, 0, 0, 2] = which
         return images, np.random.default_rng(which).permutation(count) % 10
 
-    return Cifar10(*part(train, 0), *part(test, 1))
+    return Cifar10(Examples(*part(train, 0)), Examples(*part(test, 1)))
 
 
 def places(images: np.ndarray) -> list[int]:
@@ -211,8 +209,8 @@ def test_clients_share_out_all_images_of_their_classes(count: int, classes: int)
         np.testing.assert_allclose(sizes, expected, atol=0.99)
     dealt = {each for client in members for each in client.classes}
     for labels, parts in (
-        (data.train_labels, [part for client in members for part in (client.train, client.held_out)]),
-        (data.test_labels, [client.test for client in members]),
+        (data.train.labels, [part for client in members for part in (client.train, client.held_out)]),
+        (data.test.labels, [client.test for client in members]),
     ):
         given = [place for part in parts for place in places(part.images)]
         assert sorted(given) == np.flatnonzero(np.isin(labels, sorted(dealt))).tolist(), "an image is lost or had twice"
@@ -256,11 +254,11 @@ def test_numbers_that_make_no_sense_are_reported(wrong: dict[str, float]) -> Non
 @needs_data
 def test_the_real_images() -> None:
     data = cifar10.load()
-    assert data.train_images.shape == (50_000, 3, 32, 32)
-    assert data.test_images.shape == (10_000, 3, 32, 32)
-    assert np.bincount(data.train_labels).tolist() == [5000] * 10
-    assert np.bincount(data.test_labels).tolist() == [1000] * 10
-    assert [cifar10.CLASSES[label] for label in data.train_labels[:3]] == ["frog", "truck", "truck"]
-    assert [cifar10.CLASSES[label] for label in data.test_labels[:3]] == ["cat", "ship", "ship"]
-    means = data.train_images.mean(axis=(0, 2, 3)) / 255
+    assert data.train.images.shape == (50_000, 3, 32, 32)
+    assert data.test.images.shape == (10_000, 3, 32, 32)
+    assert np.bincount(data.train.labels).tolist() == [5000] * 10
+    assert np.bincount(data.test.labels).tolist() == [1000] * 10
+    assert [cifar10.CLASSES[label] for label in data.train.labels[:3]] == ["frog", "truck", "truck"]
+    assert [cifar10.CLASSES[label] for label in data.test.labels[:3]] == ["cat", "ship", "ship"]
+    means = data.train.images.mean(axis=(0, 2, 3)) / 255
     np.testing.assert_allclose(means, [0.4914, 0.4822, 0.4465], atol=5e-5)  # as everybody normalises them

@@ -9,10 +9,10 @@ from comity.core.arrays import Floats
 from comity.core.names import lookalikes
 from comity.errors import InputError
 from comity.questions.schema import Schema, agree
-from comity.research.datasets.hospitals import CLIENT, TARGET, Hospitals, hospitals
+from comity.research.datasets.hospitals import CLIENT, HOSPITALS, TARGET, hospitals
 from comity.rows.encoding import encode, encode_target, summarise
 
-PATTERNS = {hospital.name: hospital.pattern for hospital in Hospitals().members}
+PATTERNS = {hospital.name: hospital.pattern for hospital in HOSPITALS}
 
 
 def fit(x: Floats, y: Floats, ridge: float) -> Floats:
@@ -46,7 +46,7 @@ def losses() -> pd.DataFrame:
     """
     clients = read_clients(hospitals(), CLIENT)
     schema = agree({client.name: summarise(client.rows, TARGET, False, 100) for client in clients}, TARGET).schema
-    fresh = encoded(Hospitals().draw(1000, 20_000), schema)
+    fresh = encoded(hospitals(1000, 20_000), schema)
     groups = {pattern: [name for name in fresh if PATTERNS[name] == pattern] for pattern in PATTERNS.values()}
     draws = []
     for seed in range(3):
@@ -76,7 +76,7 @@ def test_all_are_hurt_by_the_other_pattern(losses: pd.DataFrame) -> None:
 
 def test_small_hospitals_gain_from_their_own_pattern(losses: pd.DataFrame) -> None:
     gain = losses["alone"] - losses["grouped"]
-    sizes = {hospital.name: hospital.rows for hospital in Hospitals().members}
+    sizes = {hospital.name: hospital.rows for hospital in HOSPITALS}
     for name, pattern in PATTERNS.items():
         if pattern != "heart":  # the large ones gain little, and not from every draw
             assert gain[name] > (0.02 if sizes[name] <= 130 else 0), losses
@@ -109,4 +109,4 @@ def test_a_seed_gives_the_same_patients() -> None:
     pd.testing.assert_frame_equal(hospitals(3), hospitals(3))
     assert not hospitals(3).equals(hospitals(4))
     with pytest.raises(InputError, match="rows_per_hospital is 0; it must be 1 or more"):
-        Hospitals().draw(0, 0)
+        hospitals(0, 0)

@@ -1,4 +1,4 @@
-"""Cells of a table: kept, found again, and never mixed with those of another job."""
+"""Cells of a table: saved, loaded, and never mixed with those of another job."""
 
 from math import nan
 from pathlib import Path
@@ -7,13 +7,14 @@ import pytest
 
 from comity.errors import ComityError
 from comity.research.baselines import METHODS, QFFL
-from comity.research.experiments.cells import Cell, Cells
+from comity.research.experiments.cells import Cell, Cells, Outcome
+from comity.research.experiments.methods import default_settings
 from comity.research.experiments.summary import gain_interval, summarise
-from comity.research.experiments.task import Job, Outcome, default_settings
+from comity.research.experiments.task import fill_cells
 
 
 class Counting:
-    """A task that counts what is run, and is interrupted at one of the methods."""
+    """A task that records which methods run, and is interrupted at one of them."""
 
     def __init__(self, seed: int, ran: list[tuple[str, int]], stop: tuple[str, int] | None = None) -> None:
         self.seed, self.ran, self.stop = seed, ran, stop
@@ -28,33 +29,29 @@ class Counting:
         return Outcome({"a": value, "b": value / 2})
 
 
-def job(ran: list[tuple[str, int]], stop: tuple[str, int] | None = None) -> Job:
-    return Job(("local", "fedavg"), (3, 4), lambda seed: Counting(seed, ran, stop))
+def fill(cells: Cells, ran: list[tuple[str, int]], stop: tuple[str, int] | None = None, progress=None) -> None:
+    fill_cells(cells, ("local", "fedavg"), (3, 4), lambda seed: Counting(seed, ran, stop), progress)
 
 
-def quiet(stage: str, done: int, of: int) -> None:
-    pass
-
-
-def test_an_interrupted_job_goes_on_and_ends_with_the_same_cells(tmp_path: Path) -> None:
+def test_an_interrupted_job_continues_and_ends_with_the_same_cells(tmp_path: Path) -> None:
     whole, parts = Cells.open(tmp_path / "whole", {}), Cells.open(tmp_path / "parts", {})
-    job([]).run(whole, quiet)
+    fill(whole, [])
     ran: list[tuple[str, int]] = []
     with pytest.raises(KeyboardInterrupt):
-        job(ran, stop=("fedavg", 3)).run(parts, quiet)
+        fill(parts, ran, stop=("fedavg", 3))
     assert ran == [("local", 3)]
-    job(ran).run(Cells.open(tmp_path / "parts", {}), quiet)
+    fill(Cells.open(tmp_path / "parts", {}), ran)
     assert ran == [("local", 3), ("fedavg", 3), ("local", 4), ("fedavg", 4)], "nothing is run twice"
     methods = ("local", "fedavg")
     assert [cell.values for cell in parts.load_all(methods)] == [cell.values for cell in whole.load_all(methods)]
-    job(ran).run(parts, quiet)
-    assert len(ran) == 4, "what is done is not done again"
+    fill(parts, ran)
+    assert len(ran) == 4, "finished cells are not run again"
 
 
 def test_stages_are_reported_with_their_seed(tmp_path: Path) -> None:
     """If they were not, a log would not show how far a job with many seeds is."""
     stages: list[tuple[str, int, int]] = []
-    job([]).run(Cells.open(tmp_path / "job", {}), lambda *stage: stages.append(stage))
+    fill(Cells.open(tmp_path / "job", {}), [], progress=lambda *stage: stages.append(stage))
     assert stages[:4] == [
         ("seed 3, local", 0, 2), ("seed 3, training local", 1, 2), ("seed 3, fedavg", 0, 2),
         ("seed 3, training fedavg", 1, 2),
@@ -64,11 +61,11 @@ def test_stages_are_reported_with_their_seed(tmp_path: Path) -> None:
 
 def test_the_values_alone_are_those_of_local(tmp_path: Path) -> None:
     cells = Cells.open(tmp_path / "job", {})
-    job([]).run(cells, quiet)
+    fill(cells, [])
     _, fedavg = summarise(cells.load_all(("local", "fedavg")), "auc")
     assert fedavg.no_worse == 1.0
     (unknown,) = summarise(cells.load_all(("fedavg",)), "auc")
-    assert unknown.no_worse != unknown.no_worse, "without local nobody knows"
+    assert unknown.no_worse != unknown.no_worse, "without local, the values alone are unknown"
     assert cells.load("fedavg", 4).rows == "rows of 4"
 
 
@@ -98,7 +95,7 @@ def test_a_spoilt_cell_is_named(tmp_path: Path, text: str) -> None:
 
 def test_cells_of_other_rows_are_refused(tmp_path: Path) -> None:
     cells = Cells.open(tmp_path / "job", {})
-    job([]).run(cells, quiet)
+    fill(cells, [])
     (tmp_path / "job" / "cells" / "fedavg-4.json").unlink()
 
     def draw(seed: int) -> Counting:
@@ -107,10 +104,10 @@ def test_cells_of_other_rows_are_refused(tmp_path: Path) -> None:
         return made
 
     with pytest.raises(ComityError, match="'local' with seed 4 is of other rows"):
-        Job(("local", "fedavg"), (3, 4), draw).run(cells, quiet)
+        fill_cells(cells, ("local", "fedavg"), (3, 4), draw)
 
 
-def test_what_is_not_a_number_is_nothing_in_json_and_comes_back(tmp_path: Path) -> None:
+def test_nan_is_null_in_json_and_is_read_as_nan(tmp_path: Path) -> None:
     cells = Cells.open(tmp_path / "job", {})
     cells.save(Cell("local", 0, {"a": float("nan"), "b": 0.5}, {}, 1.0, "", details={"errors": {"a": float("inf")}}))
     text = (tmp_path / "job" / "cells" / "local-0.json").read_text()
@@ -134,11 +131,11 @@ def test_a_summary_has_means_worst_and_shares() -> None:
     assert line.seconds == 3.0
     assert line.clients == {"a": pytest.approx(0.85), "b": pytest.approx(0.65), "c": pytest.approx(0.2)}
     (less,) = summarise(cells, "rmse")
-    assert less.worst == pytest.approx((0.8 + 0.9) / 2), "of errors the largest is the worst"
+    assert less.worst == pytest.approx((0.8 + 0.9) / 2), "the largest error is the worst"
     assert less.no_worse == pytest.approx(2 / 5)
 
 
-def test_an_interval_of_one_seed_is_everything() -> None:
+def test_the_interval_of_one_seed_is_unbounded() -> None:
     cell = Cell("a", 0, {"x": 0.6}, {}, 0.0, "")
     assert gain_interval([cell], [cell], 5) == (float("-inf"), float("inf"))
 
@@ -152,7 +149,7 @@ def test_seeds_that_did_not_train_are_reported() -> None:
 
 
 def test_other_settings_of_methods_are_another_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Cells that were made before a default changed are not those of now."""
+    """Cells that were made before a default changed are not reused."""
     Cells.open(tmp_path / "job", {"defaults": default_settings()}).save(Cell("q-ffl", 0, {"a": 1.0}, {}, 1.0, ""))
     Cells.open(tmp_path / "job", {"defaults": default_settings()})
     monkeypatch.setitem(METHODS, "q-ffl", QFFL(q=7.0))

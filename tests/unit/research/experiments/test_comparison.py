@@ -15,26 +15,25 @@ from comity.client import Client
 from comity.errors import InputError
 from comity.research.experiments.cells import Cell
 from comity.research.experiments.comparison import Comparison, ComparisonSettings
-from comity.research.experiments.summary import summarise
 from comity.research.experiments.table_task import divide
 from comity.study import Study
 from support.small_tables import numbers
 
 
 def few_rows(**tests: int) -> list[str]:
-    remarks = Comparison("auc", (), (), test_rows=tests).remarks()
+    remarks = Comparison("auc", (), test_rows=tests).remarks()
     return [remark for remark in remarks if remark.startswith("Few test rows")]
 
 
-def test_clients_with_few_rows_to_test_with_are_named_the_fewest_first() -> None:
-    """If they were not, the worst client of a table would be taken for what methods do to it."""
+def test_clients_with_few_test_rows_are_named_the_fewest_first() -> None:
+    """Otherwise the value of the worst client would seem to be due to the method, and not to chance."""
     assert few_rows(North=50, South=400) == []
     assert "per seed: West (8) and North (49). The" in few_rows(North=49, West=8, South=50)[0]
     many = {f"c{number}": number for number in range(10, 17)}
     assert "c10 (10), c11 (11), c12 (12), c13 (13), c14 (14) and 2 others. The" in few_rows(**many)[0]
 
 
-def test_rows_to_test_with_are_counted_as_they_are_divided() -> None:
+def test_test_rows_are_counted_as_they_are_divided() -> None:
     """A class with fewer rows than parts is not tested at all."""
     many = pd.DataFrame({"x": range(249), "y": ["a", "b", "b"] * 83})
     rare = pd.DataFrame({"x": range(100), "y": [*"a" * 40, *np.repeat(list("bcdefghijklmnop"), 4)]})
@@ -52,25 +51,25 @@ def test_clients_without_a_value_are_named_unless_the_method_did_not_train() -> 
         Cell("local", 1, {"a": 0.7, "b": 0.5}, {}, 1.0, ""),
         Cell("fedavg", 0, {"a": nan, "b": nan}, {}, 1.0, ""),
     )
-    comparison = Comparison("auc", cells, ())
+    comparison = Comparison("auc", cells)
     (remark,) = (remark for remark in comparison.remarks() if remark.startswith("The auc of"))
     assert remark.endswith("left out of the means: b.")
     assert remark in json.loads(comparison.to_json())["remarks"]
-    assert not any(remark.startswith("The auc of") for remark in Comparison("auc", cells[1:], ()).remarks())
+    assert not any(remark.startswith("The auc of") for remark in Comparison("auc", cells[1:]).remarks())
 
 
 def test_methods_without_a_seed_in_common_are_not_compared() -> None:
     local, ce = Cell("local", 0, {"a": 0.5}, {}, 1.0, ""), Cell("ce", 1, {"a": 0.6}, {}, 1.0, "")
-    (remark,) = (each for each in Comparison("auc", (local, ce), ()).remarks() if each.startswith("Methods have"))
+    (remark,) = (each for each in Comparison("auc", (local, ce)).remarks() if each.startswith("Methods have"))
     assert "none in common" in remark
-    same = Comparison("auc", (local, replace(ce, seed=0)), ()).remarks()
+    same = Comparison("auc", (local, replace(ce, seed=0))).remarks()
     assert not any(each.startswith("Methods have") for each in same)
 
 
 def test_the_reason_why_a_method_did_not_train_is_reported() -> None:
     details = {"failed": "the loss is not finite; take a lower rate"}
     cells = [Cell("fedavg", seed, {"a": nan}, {}, 1.0, "", details=details) for seed in (3, 4)]
-    remarks = Comparison("auc", tuple(cells), ()).remarks()
+    remarks = Comparison("auc", tuple(cells)).remarks()
     assert "fedavg did not train with seed 3: the loss is not finite; take a lower rate." in remarks
     assert not any("seed 4" in each for each in remarks)
 
@@ -82,10 +81,10 @@ def test_rates_at_the_ends_are_reported_if_they_are_most() -> None:
     )
 
     def at_the_ends(*rates: float, count: int) -> list[str]:
-        remarks = Comparison("auc", cells[:count], (), rates=rates).remarks()
+        remarks = Comparison("auc", cells[:count], rates=rates).remarks()
         return [each for each in remarks if "best rate" in each]
 
-    assert at_the_ends(0.01, 0.05, 0.2, count=4) == [], "half of them may be chance"
+    assert at_the_ends(0.01, 0.05, 0.2, count=4) == [], "half of the cases may be chance"
     assert "In 2 of 3 cases the best rate was the lowest" in at_the_ends(0.01, 0.05, 0.2, count=3)[0]
     assert at_the_ends(0.01, count=1) == [], "there was nothing to choose"
 
@@ -96,11 +95,11 @@ def test_the_leaderboard_has_the_best_method_first(metric: str, best: str) -> No
     ce = [Cell("ce", 0, {"a": 0.8, "b": 0.6}, {"a": 0.6, "b": 0.7}, 3.0, "")]
     failed = [Cell("fedavg", 0, {"a": nan, "b": nan}, {}, 1.0, "")]
     cells = (*local, *failed, *ce)
-    comparison = Comparison(metric, cells, summarise(cells, metric))
+    comparison = Comparison(metric, cells)
     frame = comparison.to_frame()
     assert frame.index.name == "method"
     assert frame.index[0] == best
-    assert frame.index[-1] == "fedavg", "who has no value is the last"
+    assert frame.index[-1] == "fedavg", "a method without a value is the last"
     sign = 1 if metric == "auc" else -1
     assert frame.loc["ce", "mean"] == pytest.approx(0.7)
     assert frame.loc["ce", "gain"] == pytest.approx(sign * 0.05)

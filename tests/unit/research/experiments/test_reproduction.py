@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from comity.research.experiments import reproduction as reproducing
-from comity.research.experiments.cells import Cell
+from comity.research.experiments.cells import Cell, Outcome
 from comity.research.experiments.experiment import Experiment
 from comity.research.experiments.reproduction import Reproduction, reproduce
-from comity.research.experiments.summary import summarise
-from comity.research.experiments.task import Outcome
 
 EXPERIMENT = Experiment(
     name="cifar10",
@@ -33,7 +31,7 @@ def reproduced(values: dict[str, list[float]], experiment: Experiment = EXPERIME
         for method, each in values.items()
         for seed, value in enumerate(each)
     )
-    return Reproduction(experiment, cells, summarise(cells, "accuracy"))
+    return Reproduction(experiment, cells)
 
 
 def test_methods_with_fewer_seeds_are_beside_the_others_with_the_same_seeds() -> None:

@@ -9,8 +9,8 @@ import pytest
 from comity.client import Client
 from comity.errors import ComityError
 from comity.research.baselines import METHODS, Budget, Session
-from comity.research.experiments.baseline_run import BaselineRun
-from comity.research.experiments.table_task import ALL_METHODS, TableTask, digest, divide
+from comity.research.experiments.methods import ALL_METHODS, BaselineRun
+from comity.research.experiments.table_task import TableTask, digest, divide
 from comity.study import Study
 from support.small_tables import classes, numbers
 
@@ -54,7 +54,7 @@ def test_rows_are_divided_by_the_seed_and_no_row_both_trains_and_tests() -> None
     for client, whole in zip(one, clients(frame), strict=True):
         assert sorted([*client.rows.index, *client.test.index]) == sorted(whole.rows.index)
         share = client.test["cured"].value_counts() / whole.rows["cured"].value_counts()
-        assert share.between(0.15, 0.35).all(), "every class is among the rows to test with"
+        assert share.between(0.15, 0.35).all(), "every class is among the test rows"
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_rows_are_divided_by_the_seed_and_no_row_both_trains_and_tests() -> None
         (classes, "cured", {"model": "mlp", "width": 4, "steps": 20, "fine_tune": 10}),
     ],
 )
-def test_rows_to_test_with_train_nothing_and_choose_nothing(make, target: str, study, monkeypatch) -> None:
-    """With other rows to test with, values are others; models that were tuned to these rows would be others too."""
+def test_test_rows_neither_train_nor_choose_models(make, target: str, study, monkeypatch) -> None:
+    """With other test rows, values change; models must not."""
     judged: list[bytes] = []
     judge = Session.judge
 
@@ -94,20 +94,20 @@ def test_rows_to_test_with_train_nothing_and_choose_nothing(make, target: str, s
             )
         )
     (one, *same), (other, *again) = seen
-    assert len(same[1]) >= 4, "models of two methods are tried, and again with the rows held out"
+    assert len(same[1]) >= 4, "models of two methods are judged, and again after the refit"
     assert same == again
     assert all(one[method][client] != other[method][client] for method in one for client in one[method])
 
 
 def _turned(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of which the opposite is true."""
+    """Return rows with the opposite effects."""
     if "cured" in frame:
         return frame.assign(dose=10 - frame["dose"], cured=frame["cured"].map({"yes": "no", "no": "yes"}))
     return frame.assign(dose=10 - frame["dose"], effect=-10 * frame["effect"])
 
 
 def test_a_digest_is_of_all_rows_and_of_whether_they_train_or_test() -> None:
-    """If some did not count, cells of other rows would be taken for those of a job."""
+    """Otherwise cells of other rows would be taken for those of a job."""
     (one, *rest) = divide(clients(numbers(rows=60)), "effect", 4, 0)
     moved = one.test.assign(effect=one.test["effect"] + 1e-3)
     others = (
@@ -128,7 +128,7 @@ def test_a_client_with_too_few_rows_is_named() -> None:
 
 
 def test_heads_go_with_the_rate_that_was_chosen() -> None:
-    """What is personal to clients is that of the last training; a rate tried after the best one must not matter."""
+    """Clients keep the personal parameters of the last training; a rate tried after the best one must not matter."""
     divided = divide(clients(numbers(rows=60)), "effect", 4, 0)
     study, budget = Study("effect", judges=2), Budget(rounds=10, steps=5)
     for method in ("fedper", "lg-fedavg", "pfedhn-pc"):
@@ -160,7 +160,7 @@ def test_a_class_with_few_rows_is_learned_before_it_is_tested() -> None:
         assert set(divided.test["y"]) == {"a", "b"}
 
 
-def test_ours_say_how_many_gradients_they_took_and_both_have_the_same_time() -> None:
+def test_comitys_methods_report_their_gradients_and_the_time_of_their_common_search() -> None:
     made = task(classes(rows=60), "cured", model="mlp", width=4)
     ce, spo = (made.run(method, quiet) for method in ("ce", "spo"))
     assert spo.settings == {"gradients": 16, "front gradients": 8, "alone gradients": 8, "fine-tuning gradients": 0}

@@ -1,4 +1,4 @@
-"""The paper's experiments on made-up data: whose rows train, whose test, and with which settings methods run."""
+"""The paper's experiments on synthetic data: which rows train, which test, and with which settings methods run."""
 
 import hashlib
 from dataclasses import replace
@@ -16,12 +16,12 @@ from comity.questions import FitAlone
 from comity.research.datasets import adult, cifar10, eicu
 from comity.research.datasets.published import PublishedFile
 from comity.research.experiments.adult import penalty_of_largest
+from comity.research.experiments.cells import Outcome
 from comity.research.experiments.eicu import _load as read_once
 from comity.research.experiments.experiment import Experiment
 from comity.research.experiments.reproduction import TASKS
 from comity.research.experiments.synthetic import members
 from comity.research.experiments.table_task import TableTask
-from comity.research.experiments.task import Outcome
 from comity.study import Study
 from support.small_eicu import eicu_tables, write_eicu
 
@@ -32,8 +32,8 @@ def task(name: str, directory: Path | None = None, seed: int = 0):
     return TASKS[name](Experiment.load(name, quick=True), directory, seed)
 
 
-def test_synthetic_reports_the_time_of_a_search_also_if_it_was_made_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SPO and CE come of one search: without that, the second would seem to take no time."""
+def test_synthetic_reports_the_time_of_an_earlier_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SPO and CE come from one search; otherwise the second would seem to take no time."""
 
     def run(self: TableTask, method: str, progress) -> Outcome:
         return Outcome({"0": 0.5}, seconds=100.0)
@@ -44,8 +44,8 @@ def test_synthetic_reports_the_time_of_a_search_also_if_it_was_made_before(monke
     assert found.values == {f"{side} 0": pytest.approx(0.25 + 1e-4) for side in ("left", "right")}
 
 
-def test_synthetic_rows_to_test_with_are_new_and_without_noise() -> None:
-    """With noise or rows that trained, an error would not be what a model misses of the truth."""
+def test_synthetic_test_rows_are_new_and_without_noise() -> None:
+    """With noise or training rows, an error would not measure the distance from the truth."""
     drawn = task("synthetic").sides["left"]
     for client, (x, y), truth in zip(members(drawn), drawn.rows, drawn.truth, strict=True):
         features = [f"x{place}" for place in range(x.shape[1])]
@@ -59,7 +59,7 @@ def test_synthetic_rows_to_test_with_are_new_and_without_noise() -> None:
 
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """UCI Adult made up: who is to train with is in sales, who is to test with repairs."""
+    """Synthetic files of UCI Adult: training rows have the occupation Sales, test rows Craft-repair."""
     numbers = iter(range(10_000))
 
     def line(education: str, occupation: str) -> str:
@@ -87,8 +87,8 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_adult_trains_with_the_one_file_and_tests_with_the_other(people: Path) -> None:
-    """If they were swapped, or rows tested that trained, accuracies would not be comparable with anybody's."""
+def test_adult_trains_on_one_file_and_tests_on_the_other(people: Path) -> None:
+    """If they were swapped or mixed, accuracies could not be compared with published ones."""
     made = task("adult", people)
     sizes = {"non-PhD": (30, 12), "PhD": (12, 5)}
     for each in (made.own, made.common, made.any_gain):
@@ -102,8 +102,10 @@ def test_adult_trains_with_the_one_file_and_tests_with_the_other(people: Path) -
                 assert "client" not in frame
 
 
-def test_adult_has_penalties_by_folds_where_the_name_ends_so(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise all lines of the table would be of one penalty, or of gains beyond chance only."""
+def test_the_ending_of_a_method_of_adult_chooses_penalties_and_gains(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise all rows of the table would have one penalty, or only gains beyond chance."""
     ran: list[tuple[str, float | None, float]] = []
 
     def run(self: TableTask, method: str, progress) -> Outcome:
@@ -119,13 +121,13 @@ def test_adult_has_penalties_by_folds_where_the_name_ends_so(people: Path, monke
     for method, outcome in found.items():
         chose = method in ("spo", "ce")
         assert outcome.settings == ({"penalty": common} if chose else {})
-        assert (outcome.seconds > 100) is chose, "what it takes to choose the penalty counts"
+        assert (outcome.seconds > 100) is chose, "the time to choose the penalty is included"
     expected = [("spo", common), ("ce", common), ("spo", None), ("ce", None), ("spo", None), ("afl", None)]
     assert [each[:2] for each in ran] == expected
     assert [each[2] for each in ran] == [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
 
 
-def test_one_penalty_for_all_is_that_of_the_largest_client_by_rows_to_train_with() -> None:
+def test_the_common_penalty_is_chosen_on_training_rows_of_the_largest_client() -> None:
     """If test rows had an influence, the table would flatter comity."""
     rng = np.random.default_rng(0)
 
@@ -142,46 +144,46 @@ def test_one_penalty_for_all_is_that_of_the_largest_client_by_rows_to_train_with
 
     first, second = Client("large", large), Client("small", small)
     found = chosen(first, second)
-    assert chosen(second, first) == found, "whichever comes first"
-    assert chosen(Client("large", large, test=small), second) == found, "whatever there is to test with"
+    assert chosen(second, first) == found, "the order of clients does not matter"
+    assert chosen(Client("large", large, test=small), second) == found, "test rows do not matter"
     schema = state_problem(InProcess((first, second)), study).schema
     question = FitAlone(schema, study.split(2), OWN_PENALTIES)
     each = InProcess((first, second)).ask(question)
     assert found == each["large"].penalties[0]
-    assert found != each["small"].penalties[0], "so that it is clear whose it is"
+    assert found != each["small"].penalties[0], "the two clients choose different penalties"
 
 
 def images(train: int = 16, test: int = 6) -> cifar10.Cifar10:
-    """So many images of each class, each of one colour of its own: those to test with are the bright ones."""
+    """Return images of every class, each with a colour of its own; test images are the bright ones."""
 
     def of(first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         numbers = np.arange(10 * count)
         colours = np.stack([np.full_like(numbers, first), numbers % 256, numbers // 256], axis=1)
         return np.tile(colours[:, :, None, None], (1, 1, 32, 32)).astype(np.uint8), numbers % 10
 
-    return cifar10.Cifar10(*of(0, train), *of(255, test))
+    return cifar10.Cifar10(cifar10.Examples(*of(0, train)), cifar10.Examples(*of(255, test)))
 
 
-def test_cifar10_trains_with_its_images_to_train_with_and_tests_with_the_others(
+def test_cifar10_trains_on_training_images_and_tests_on_test_images(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If they were swapped, or images tested that trained, accuracies would be of what was learned by heart."""
+    """If training images were tested, accuracies would measure what was memorised."""
     data = images()
     monkeypatch.setattr(cifar10, "load", lambda directory: data)
     made = task("cifar10")
-    assert len(made.members) == 10
+    assert len(made.clients) == 10
     for part, brightness, count in (("dataset", 0, 160), ("test", 255, 60)):
-        given = [getattr(member, part) for member in made.members]
-        pixels = np.concatenate([inputs[:, :, 0, 0].numpy() for inputs, _ in given])
-        labels = np.concatenate([targets.numpy() for _, targets in given])
+        examples = [getattr(client, part) for client in made.clients]
+        pixels = np.concatenate([inputs[:, :, 0, 0].numpy() for inputs, _ in examples])
+        labels = np.concatenate([targets.numpy() for _, targets in examples])
         assert set(pixels[:, 0].tolist()) == {brightness}
-        assert sorted(pixels[:, 1].tolist()) == list(range(count)), "every image is one client's"
+        assert sorted(pixels[:, 1].tolist()) == list(range(count)), "every image belongs to one client"
         np.testing.assert_array_equal(labels, pixels[:, 1] % 10)
-        assert all(len(targets) == count // 10 for _, targets in given)
-    changed = data.test_images.copy()
+        assert all(len(targets) == count // 10 for _, targets in examples)
+    changed = data.test.images.copy()
     changed[0] += 1
-    data = replace(data, test_images=changed)
-    assert task("cifar10").rows != made.rows, "another image to test with is another task"
+    data = replace(data, test=data.test._replace(images=changed))
+    assert task("cifar10").rows != made.rows, "another test image makes another task"
 
 
 @pytest.fixture(scope="module")
@@ -192,10 +194,10 @@ def stays(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("single", [False, True])
-def test_eicu_tests_every_stay_once_in_five_seeds_and_never_one_that_trains(
+def test_eicu_tests_every_stay_once_in_five_seeds_and_never_on_training_stays(
     stays: Path, single: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If stays that train were tested, or some never, the five parts would not be a cross-validation."""
+    """Otherwise the five parts would not be a cross-validation."""
     load, loaded = eicu.load, {}
 
     def smaller(directory: Path, by: str, **settings: float) -> eicu.Eicu:

@@ -17,8 +17,7 @@ import pandas as pd
 
 from comity.errors import InputError
 from comity.research.datasets.eicu.charts import measurements
-from comity.research.datasets.eicu.clients import by_hospital, by_region_and_size
-from comity.research.datasets.eicu.cohort import TARGET, cohort
+from comity.research.datasets.eicu.cohort import TARGET, by_hospital, by_region_and_size, cohort
 from comity.research.datasets.eicu.database import DEMO, SOURCE, Database
 from comity.rows.splits import assign_folds
 

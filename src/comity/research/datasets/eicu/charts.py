@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from comity.core.arrays import Floats
+from comity.core.text import join
 from comity.research.datasets.eicu.database import STAY, Database
 from comity.research.datasets.eicu.measures import APACHE, CHARTS, MEASURES, Chart, cleaned
 
@@ -26,15 +27,19 @@ def measurements(
 
     Tables are read in parts, so that memory grows with the stays and not with the rows.
     """
-    plan = {measure: _charts(measure, database) for measure in MEASURES}
+    plan = {measure: _find_charts(measure, database) for measure in MEASURES}
     summaries = RunningSummaries(len(stays))
     for chart in (chart for group in CHARTS for chart in group if chart.table in database):
-        wanted = frozenset(measure for measure, charts in plan.items() if chart in charts)
-        if wanted:
-            _read(chart, wanted, database, stays, hours, summaries, progress)
-    columns = {f"{measure}_{statistic}": values for measure in MEASURES if plan[measure]
-               for statistic, values in summaries.summary(measure).items()}  # fmt: skip
-    worst = _worst(database, stays, [measure for measure, charts in plan.items() if not charts])
+        measures = [measure for measure, (charts, _) in plan.items() if chart in charts]
+        for measure, places, offsets, values in _read(chart, measures, database, stays, hours, progress):
+            summaries.add(measure, places, offsets, values)
+    columns = {
+        f"{measure}_{statistic}": values
+        for measure in MEASURES
+        if plan[measure][0]
+        for statistic, values in summaries.summary(measure).items()
+    }
+    worst = _worst(database, stays, [measure for measure, (charts, _) in plan.items() if not charts])
     return pd.DataFrame(columns | worst, index=stays), _notes(plan, worst, database)
 
 
@@ -67,58 +72,48 @@ class RunningSummaries:
         """Return the four statistics of a measure for every stay, NaN where nothing was measured."""
         row = _PLACES[measure]
         there = self._count[row] > 0
-        mean = np.divide(self._sum[row], self._count[row], out=np.full(there.size, np.nan), where=there)
         return {
-            "mean": mean,
+            "mean": np.where(there, self._sum[row] / np.maximum(self._count[row], 1), np.nan),
             "min": np.where(there, self._least[row], np.nan),
             "max": np.where(there, self._most[row], np.nan),
             "last": self._last[row],
         }
 
 
-def _charts(measure: str, database: Database) -> tuple[Chart, ...]:
-    """Return the tables that a measure is taken from: those in the first group that has it."""
-    groups = (
-        tuple(chart for chart in group if measure in chart.measures and chart.table in database) for group in CHARTS
-    )
-    return next((group for group in groups if group), ())
+def _find_charts(measure: str, database: Database) -> tuple[list[Chart], list[str]]:
+    """Return the tables of the first group that has a measure, and which tables that come before are missing."""
+    missing: list[str] = []
+    for group in CHARTS:
+        charts = [chart for chart in group if measure in chart.measures]
+        missing += [chart.table for chart in charts if chart.table not in database]
+        if present := [chart for chart in charts if chart.table in database]:
+            return present, missing
+    return [], missing
 
 
 def _read(
-    chart: Chart,
-    wanted: frozenset[str],
-    database: Database,
-    stays: pd.Index,
-    hours: float,
-    summaries: RunningSummaries,
-    progress: Progress | None,
-) -> None:
-    values = [*chart.columns] if chart.columns else [chart.value]
+    chart: Chart, measures: Sequence[str], database: Database, stays: pd.Index, hours: float, progress: Progress | None
+) -> Iterator[tuple[str, NDArray[np.intp], Floats, Floats]]:
+    """Yield from each part of a table a measure, the positions of stays, minutes after admission, and values."""
+    names = [STAY, chart.offset, *(chart.columns or [chart.value]), *chart.items]
     rows = 0
-    for part in database.parts(chart.table, [STAY, chart.offset, *values, *chart.items], as_text=chart.items):
+    for part in database.parts(chart.table, names, as_text=chart.items) if measures else ():
         rows += len(part)
         if progress is not None:
             progress(f"reading {chart.table} ({rows:,} rows)", 0, 1)
         offsets = pd.to_numeric(part[chart.offset], errors="coerce").to_numpy(np.float64)
         places = stays.get_indexer(pd.to_numeric(part[STAY], errors="coerce"))
-        kept = (places >= 0) & (offsets >= 0) & (offsets < 60 * hours)
-        rest, offsets, places = part[kept], offsets[kept], places[kept]
+        early = (places >= 0) & (offsets >= 0) & (offsets < 60 * hours)
+        kept, offsets, places = part[early], offsets[early], places[early]
         for column, measure in chart.columns.items():
-            if measure in wanted:
-                summaries.add(measure, places, offsets, cleaned(measure, rest[column]))
-        if chart.items:
-            named = _named(rest, chart)
-            for measure in sorted(wanted):
-                own = (named == measure).to_numpy()
-                summaries.add(measure, places[own], offsets[own], cleaned(measure, rest.loc[own, chart.value]))
-
-
-def _named(part: pd.DataFrame, chart: Chart) -> pd.Series:
-    """Return the measure of each row, from the first column whose text is known."""
-    named = pd.Series(None, index=part.index, dtype=object)
-    for column, texts in chart.items.items():
-        named = named.where(named.notna(), part[column].astype(object).map(texts))
-    return named
+            if measure in measures:
+                yield measure, places, offsets, cleaned(measure, kept[column])
+        named = pd.Series(None, index=kept.index, dtype=object)  # measures, from the first column with a known text
+        for column, texts in chart.items.items():
+            named = named.where(named.notna(), kept[column].astype(object).map(texts))
+        for measure in measures if chart.items else ():
+            here = (named == measure).to_numpy()
+            yield measure, places[here], offsets[here], cleaned(measure, kept.loc[here, chart.value])
 
 
 def _worst(database: Database, stays: pd.Index, measures: Sequence[str]) -> dict[str, Floats]:
@@ -134,29 +129,23 @@ def _worst(database: Database, stays: pd.Index, measures: Sequence[str]) -> dict
     return worst
 
 
-def _notes(plan: Mapping[str, tuple[Chart, ...]], worst: Mapping[str, Floats], database: Database) -> tuple[str, ...]:
+def _notes(
+    plan: Mapping[str, tuple[list[Chart], list[str]]], worst: Mapping[str, Floats], database: Database
+) -> tuple[str, ...]:
     """Return a note for each group of measures that lack a table."""
     grouped: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for measure, charts in plan.items():
-        missing = []
-        for group in CHARTS:
-            missing += [chart.table for chart in group if measure in chart.measures and chart.table not in database]
-            if charts and charts[0] in group:
-                break
+    for measure, (charts, missing) in plan.items():
         if charts:
-            source = f"taken from {_joined([chart.table for chart in charts])}"
+            source = f"taken from {join([chart.table for chart in charts])}"
         elif f"{measure}_worst" in worst:
             source = f"taken from {APACHE} (the worst value of the first day)"
         else:
-            missing += [APACHE] if MEASURES[measure].apache and APACHE not in database else []
             source = "not used"
+            if MEASURES[measure].apache and APACHE not in database:
+                missing = [*missing, APACHE]
         if missing:
             grouped.setdefault((tuple(missing), source), []).append(MEASURES[measure].title)
     return tuple(
-        f"{_joined(titles)}: {source}, because {_joined(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        f"{join(titles)}: {source}, because {join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         for (missing, source), titles in grouped.items()
     )
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -107,13 +107,9 @@ def _tables(folder: Path) -> dict[str, Path]:
 
 def _checksums(folder: Path, paths: Mapping[str, Path]) -> dict[str, str]:
     """Return the checksums of the demo's files if this is the demo, otherwise those in the folder."""
-    demo = {file.name: file for file in DEMO}
-    for name in _REQUIRED_TABLES:
-        path = paths[name]
-        if path.name in demo:
-            with path.open("rb") as opened:
-                if demo[path.name].fault(opened) is None:
-                    return {file.name: file.checksum for file in DEMO}
+    required = {paths[name].name: paths[name] for name in _REQUIRED_TABLES}
+    if any(file.name in required and file.is_at(required[file.name]) for file in DEMO):
+        return {file.name: file.checksum for file in DEMO}
     if not (folder / _CHECKSUM_FILE).is_file():
         return {}
     lines = (folder / _CHECKSUM_FILE).read_text(encoding="utf-8", errors="replace").splitlines()

@@ -85,60 +85,43 @@ _NURSES = Chart(
     value="nursingchartvalue",
     items={
         "nursingchartcelltypevalname": {
-            "Heart Rate": "heart_rate",
-            "Non-Invasive BP Mean": "mean_pressure",
-            "Invasive BP Mean": "mean_pressure",
-            "Non-Invasive BP Systolic": "systolic_pressure",
-            "Invasive BP Systolic": "systolic_pressure",
-            "Non-Invasive BP Diastolic": "diastolic_pressure",
-            "Invasive BP Diastolic": "diastolic_pressure",
-            "O2 Saturation": "oxygen_saturation",
-            "Respiratory Rate": "respiratory_rate",
-            "Temperature (C)": "temperature",
-            "Temperature (F)": "temperature",
-            "Eyes": "gcs_eyes",
-            "Motor": "gcs_motor",
-            "Verbal": "gcs_verbal",
-            "GCS Total": "gcs_total",
+            "Heart Rate": "heart_rate", "O2 Saturation": "oxygen_saturation", "Respiratory Rate": "respiratory_rate",
+            "Non-Invasive BP Mean": "mean_pressure", "Invasive BP Mean": "mean_pressure",
+            "Non-Invasive BP Systolic": "systolic_pressure", "Invasive BP Systolic": "systolic_pressure",
+            "Non-Invasive BP Diastolic": "diastolic_pressure", "Invasive BP Diastolic": "diastolic_pressure",
+            "Temperature (C)": "temperature", "Temperature (F)": "temperature",
+            "Eyes": "gcs_eyes", "Motor": "gcs_motor", "Verbal": "gcs_verbal", "GCS Total": "gcs_total",
         },
         "nursingchartcelltypevallabel": {
-            "Heart Rate": "heart_rate",
-            "MAP (mmHg)": "mean_pressure",
-            "Arterial MethodSummary MAP (mmHg)": "mean_pressure",
-            "O2 Saturation": "oxygen_saturation",
-            "Respiratory Rate": "respiratory_rate",
+            "Heart Rate": "heart_rate", "O2 Saturation": "oxygen_saturation", "Respiratory Rate": "respiratory_rate",
+            "MAP (mmHg)": "mean_pressure", "Arterial Line MAP (mmHg)": "mean_pressure",
             "Score (Glasgow Coma Scale)": "gcs_total",
         },
     },
-)
-_PERIODIC = Chart(
-    "vitalPeriodic",
-    "observationoffset",
-    {
-        "heartrate": "heart_rate",
-        "systemicmean": "mean_pressure",
-        "systemicsystolic": "systolic_pressure",
-        "systemicdiastolic": "diastolic_pressure",
-        "sao2": "oxygen_saturation",
-        "respiration": "respiratory_rate",
-        "temperature": "temperature",
-    },
-)
-_APERIODIC = Chart(
-    "vitalAperiodic",
-    "observationoffset",
-    {
-        "noninvasivemean": "mean_pressure",
-        "noninvasivesystolic": "systolic_pressure",
-        "noninvasivediastolic": "diastolic_pressure",
-    },
-)
+)  # fmt: skip
 _LABORATORY = Chart(
     "lab",
     "labresultoffset",
     value="labresult",
     items={"labname": {"glucose": "glucose", "bedside glucose": "glucose", "FiO2": "fio2", "pH": "ph"}},
 )
+_PERIODIC = Chart(
+    "vitalPeriodic",
+    "observationoffset",
+    {
+        "heartrate": "heart_rate", "sao2": "oxygen_saturation", "respiration": "respiratory_rate",
+        "systemicmean": "mean_pressure", "systemicsystolic": "systolic_pressure",
+        "systemicdiastolic": "diastolic_pressure", "temperature": "temperature",
+    },
+)  # fmt: skip
+_APERIODIC = Chart(
+    "vitalAperiodic",
+    "observationoffset",
+    {
+        "noninvasivemean": "mean_pressure", "noninvasivesystolic": "systolic_pressure",
+        "noninvasivediastolic": "diastolic_pressure",
+    },
+)  # fmt: skip
 _RESPIRATORY = Chart(
     "respiratoryCharting",
     "respchartoffset",

@@ -23,7 +23,7 @@ def small(seed: int = 0, train: int = 24, test: int = 24) -> cifar10.Cifar10:
         images = rng.integers(0, 30, (10 * count, 3, 32, 32)) + 22 * labels[:, None, None, None]
         return images.astype(np.uint8), labels.astype(np.int64)
 
-    return cifar10.Cifar10(*drawn(train), *drawn(test))
+    return cifar10.Cifar10(cifar10.Examples(*drawn(train)), cifar10.Examples(*drawn(test)))
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import pytest
 
 from comity.core.kinds import ModelKind
 from comity.research.baselines import Budget
-from comity.research.experiments.baseline_run import BaselineRun
-from comity.research.experiments.comity_run import COMITY_METHODS
+from comity.research.experiments.methods import COMITY_METHODS, BaselineRun
 from comity.research.experiments.table_task import TableTask
 from comity.rows.encoding import encode, encode_target
 from comity.study import Study
@@ -44,8 +43,8 @@ def test_every_method_of_comity_evaluates_its_own_kind_of_model() -> None:
         for place, client in enumerate(task.clients):
             x, y = encode(client.test, learned.problem.schema), encode_target(client.test, learned.problem.schema)
             misses = learned.problem.schema.target.scale * (x @ learned.evaluated.models[kind][place] - y)
-            told = found[method].values[client.name], found[method].details["errors"][client.name]
-            assert told[0] == pytest.approx(np.sqrt(np.mean(misses**2)), rel=1e-9)
-            assert told[1] == pytest.approx(
+            reported = found[method].values[client.name], found[method].details["errors"][client.name]
+            assert reported[0] == pytest.approx(np.sqrt(np.mean(misses**2)), rel=1e-9)
+            assert reported[1] == pytest.approx(
                 task._kept[0].evaluations[client.name].errors[list(ModelKind).index(kind)], rel=1e-9
             )

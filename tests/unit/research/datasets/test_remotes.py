@@ -12,9 +12,8 @@ import pytest
 
 from comity.errors import FormatError, InputError, OutputError
 from comity.research.datasets import remotes as fetching
-from comity.research.datasets.download import download, download_members
 from comity.research.datasets.published import PublishedFile
-from comity.research.datasets.remotes import REMOTES, Remote, fetch
+from comity.research.datasets.remotes import REMOTES, Remote, download, download_members, fetch
 
 RAW = bytes(range(256)) * 4000  # several parts
 ONE = b"1, 2, 3\n"

@@ -7,9 +7,9 @@ import pytest
 
 from comity.errors import TrainingError
 from comity.research.baselines import METHODS, Budget, Method, Session, Trained, refit, train
-from comity.research.experiments import baseline_run
-from comity.research.experiments.baseline_run import BaselineRun
-from comity.research.experiments.task import Outcome
+from comity.research.experiments import methods
+from comity.research.experiments.cells import Outcome
+from comity.research.experiments.methods import BaselineRun
 from support.sessions import linear, of_tables
 
 BUDGET = Budget(rounds=6, steps=2, checks=3)
@@ -27,11 +27,11 @@ def run(name: str, session: Session, rates: tuple[float, ...], again: bool = Fal
 
 
 @pytest.mark.parametrize("name", ["local", "fedavg", "afl"])
-def test_the_rate_that_is_best_on_rows_held_out_is_taken_whatever_is_tested_with(name: str) -> None:
-    """If the first were taken, or the best on rows to test with, it would be the slow one."""
+def test_the_rate_is_chosen_on_held_out_rows_and_not_on_test_rows(name: str) -> None:
+    """The first rate, and the best rate on test rows, is the slow one."""
     session = misleading()
     slow, better = (run(name, session, (rate,)).values for rate in (SLOW, BETTER))
-    assert all(slow[client] < better[client] for client in session.clients), "rows to test with prefer the slow one"
+    assert all(slow[client] < better[client] for client in session.clients), "test rows prefer the slow rate"
     for rates in ((SLOW, BETTER), (BETTER, SLOW)):
         found = run(name, session, rates)
         assert found.settings["rate"] == BETTER
@@ -39,7 +39,7 @@ def test_the_rate_that_is_best_on_rows_held_out_is_taken_whatever_is_tested_with
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_models_are_trained_once_more_with_the_rows_held_out_if_that_is_wanted(again: bool) -> None:
+def test_models_are_refitted_with_the_held_out_rows_on_request(again: bool) -> None:
     session = misleading()
     first = train(METHODS["local"], replace(session, budget=replace(BUDGET, rate=BETTER)))
     once = first.session.judge(first.models, "rmse")
@@ -57,7 +57,7 @@ def test_if_the_refit_fails_the_first_models_are_evaluated(monkeypatch: pytest.M
         raise TrainingError("the loss is not a number")
 
     session = misleading()
-    monkeypatch.setattr(baseline_run, "refit", fails)
+    monkeypatch.setattr(methods, "refit", fails)
     found = run("local", session, (SLOW, BETTER), again=True)
     assert found.values == run("local", session, (BETTER,)).values
     assert found.details["refit failed"] == "the loss is not a number"

@@ -1,6 +1,8 @@
 """Figures of an experiment: for each method and seed that found coalitions, and for each side of a table."""
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from comity.errors import MissingDependencyError
 from comity.game.equilibrium import find_equilibrium
 from comity.report.drawing import FIGURES
 from comity.research.datasets.paper import figure_1
-from comity.research.experiments.cells import Cell
-from comity.research.experiments.figures import draw_figures, read_decision
+from comity.research.experiments.cells import Cell, to_json
+from comity.research.experiments.reports import draw_figures, read_decision
 
 
 def cell(method: str, side: str = "") -> Cell:
@@ -26,7 +28,7 @@ def cell(method: str, side: str = "") -> Cell:
     prefix = f"{side} " if side else ""
     values = {prefix + client: 0.5 for client in graph.clients} | ({"other 1": 0.5} if side else {})
     made = Cell(method, 0, values, values, 1.0, "…", details={prefix + key: each for key, each in details.items()})
-    return Cell.from_json(made.to_json())
+    return Cell.from_dict(json.loads(to_json(asdict(made))))
 
 
 def test_what_was_decided_is_read_back() -> None:

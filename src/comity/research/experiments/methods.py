@@ -1,4 +1,4 @@
-"""One baseline on a task: its rate is chosen on held-out rows, and its models are evaluated on test rows."""
+"""The methods to compare, and how each is run: the baselines, and comity's own models."""
 
 from __future__ import annotations
 
@@ -7,11 +7,61 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from comity.core.kinds import ModelKind
 from comity.core.progress import Progress
 from comity.errors import TrainingError
 from comity.questions import Evaluation
 from comity.research.baselines import METHODS, Method, Session, Trained, refit, train
-from comity.research.experiments.task import Outcome
+from comity.research.experiments.cells import Outcome
+from comity.solving.findings import Findings
+
+COMITY_METHODS = {"alone": ModelKind.ALONE, "ce": ModelKind.COALITION, "spo": ModelKind.BEST}
+"""The kind of model that each of comity's methods evaluates."""
+ALL_METHODS = (*METHODS, *COMITY_METHODS)
+
+
+def default_settings() -> dict[str, Any]:
+    """Return the default settings of the baselines: cells that were made with other defaults are not reused."""
+    return {name: asdict(method) for name, method in METHODS.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ComityRun:
+    """One search, which gives the models of all of comity's methods, their evaluation on test rows, and its time."""
+
+    learned: Findings
+    evaluations: Mapping[str, Evaluation]
+    seconds: float
+
+    def outcome(self, method: str, fine_tune: int = 0) -> Outcome:
+        """Return the outcome of one of comity's methods; `fine_tune` is how many steps of fine-tuning were taken."""
+        kind, alone = (list(ModelKind).index(each) for each in (COMITY_METHODS[method], ModelKind.ALONE))
+        decision, training = self.learned.decision, self.learned.fit.training
+        settings = {}
+        if training:  # gradients of a client at most: of the front, of the model alone, and of fine-tuning
+            front = training["steps"] * training["per_step"]
+            own = training["steps_alone"] or training["steps"]
+            settings = {
+                "gradients": front + own + fine_tune,
+                "front gradients": front,
+                "alone gradients": own,
+                "fine-tuning gradients": fine_tune,
+            }
+        evaluations = self.evaluations.items()
+        return Outcome(
+            {client: float(evaluation.values[kind]) for client, evaluation in evaluations},
+            alone={client: float(evaluation.values[alone]) for client, evaluation in evaluations},
+            settings=settings,
+            seconds=self.seconds,
+            details={
+                "coalitions": [sorted(coalition) for coalition in decision.equilibrium.coalitions],
+                "edges": [list(edge) for edge in decision.graph.edges()],
+                "equilibrium": decision.equilibrium.to_dict(),
+                "verdict": self.learned.certificate.verdict.value,
+                "errors": {client: float(evaluation.errors[kind]) for client, evaluation in evaluations},
+                "gain_errors": {client: float(evaluation.gain_errors[kind]) for client, evaluation in evaluations},
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True)
