@@ -1,7 +1,5 @@
 """``comity compare``: methods of federated learning on a user's table."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``comity federation``: set up and check a deployment over Flower."""
 
-from __future__ import annotations
-
 import click
 
 

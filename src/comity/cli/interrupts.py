@@ -1,7 +1,5 @@
 """Ending on a signal, and what to say about unfinished work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """The entry point of the command line: the commands, and the exit status and message when one fails."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import signal

@@ -1,7 +1,5 @@
 """An equilibrium in words and tables: how it forms, peel by peel, what each client gets, and why wishes stay unmet."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from comity.cli.screen import Screen, decimals, printable

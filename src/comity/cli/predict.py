@@ -1,7 +1,5 @@
 """``comity predict``: predictions for new rows, each by its client's model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

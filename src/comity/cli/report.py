@@ -1,7 +1,5 @@
 """``comity report``: a run as one HTML file, and its graphs as drawings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``comity reproduce``: the tables of the paper."""
 
-from __future__ import annotations
-
 import click
 
 NAMES = ("synthetic", "adult", "cifar10", "eicu")  # as in comity.research.experiments, which is slow to import

@@ -3,8 +3,6 @@
 Commands import this module when they run, since rich takes long to load.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Command-line options for the settings of a study, made from their declarations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 

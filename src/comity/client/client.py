@@ -1,7 +1,5 @@
 """A client with a table: private rows in, answers out."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from typing import Any

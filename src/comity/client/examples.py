@@ -1,7 +1,5 @@
 """A client with examples of any shape for a torch module: images, sequences, whatever a dataset holds."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Callable, Sized

@@ -4,8 +4,6 @@
 add a question, see `comity.questions.registry`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """A client's policy: which questions it answers, about how many rows, and how large its answers may be."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

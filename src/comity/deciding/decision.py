@@ -1,7 +1,5 @@
 """The decision: every client's collaborators, and the coalitions that follow from them (paper, Algorithm 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

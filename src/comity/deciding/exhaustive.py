@@ -1,7 +1,5 @@
 """Every set of collaborators tried, for few clients: an answer without a search, and what a search is scored by."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from comity.core.arrays import Booleans, Floats, Integers

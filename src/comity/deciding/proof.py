@@ -7,8 +7,6 @@ Utilities are estimates. A gain is forgiven if it is within as many standard err
 what the search gave up when it chose the smallest set that is nearly as good. Losses are not forgiven.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

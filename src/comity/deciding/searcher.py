@@ -1,7 +1,5 @@
 """What a decision needs: searches for collaborators, wherever they run."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from comity.core.arrays import Booleans, Floats, Integers

@@ -4,8 +4,6 @@ In a deployment a new process handles every message, so state is kept in the sit
 twice, if its answer was lost: the same question in the same job gets the same answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Checks before a job starts: which clients are connected, what their policies allow, and whether columns agree."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 

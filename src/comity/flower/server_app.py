@@ -1,7 +1,5 @@
 """The Flower server app, which runs at the coordinator."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from flwr.app import Context

@@ -4,8 +4,6 @@ The letters that annotate the arrays of questions and answers name their dimensi
 in the question stands for the same number in the answer.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

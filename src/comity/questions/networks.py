@@ -5,8 +5,6 @@ Letters in the annotations of arrays name their dimensions; `comity.questions.ch
 M models, N clients, S local steps of R rays, F faces of the simplex. A star stands for any dimensions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 

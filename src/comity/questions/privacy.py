@@ -1,7 +1,5 @@
 """What may be asked of a client about its own rules."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

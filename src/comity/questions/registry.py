@@ -1,7 +1,5 @@
 """The closed list of questions. To add one, write its record and that of its answer, and add a line to `QUESTIONS`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from comity.questions import networks, privacy, tables

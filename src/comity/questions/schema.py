@@ -4,8 +4,6 @@ Numbers are standardised by the mean and the standard deviation over all clients
 for each level, and missing values become the mean, with an indicator column beside it. Nothing here sees a row.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The settings of the search for collaborators (paper, Section 4.2), as they are sent to clients."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from comity.errors import InputError

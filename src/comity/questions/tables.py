@@ -4,8 +4,6 @@ Letters in the annotations of arrays name their dimensions; `comity.questions.ch
 folds (over all repeats), d parameters, M models, N clients.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -5,8 +5,6 @@ numbers, text, None, tuples, mappings from text, and records of these. Nothing e
 fit the type hints is refused, and no message can run code: there is no pickle.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

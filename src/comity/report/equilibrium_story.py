@@ -1,7 +1,5 @@
 """The report of a graph or a game: from the document that ``comity equilibrium --out`` wrote to its content."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

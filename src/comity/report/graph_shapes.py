@@ -1,7 +1,5 @@
 """The benefit graph as SVG shapes, in pixels: boxes, nodes, labels and arrows; one drawing serves all peels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import dist

@@ -1,7 +1,5 @@
 """How the coalitions form, peel by peel: in words, and as the steps of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The proof in words, inequality by inequality."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

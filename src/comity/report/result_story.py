@@ -1,7 +1,5 @@
 """The report of a study and a client's own page: from a `Result`, or a client's part of it, to the content."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Reports of runs: directories that comity wrote for a study, for one client of it, for a graph or for a game."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The content of a report as plain values: sentences, numbers and steps, worked out before anything is drawn."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A directory with a document and models, sealed: any later change is detected."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Checking a saved result: that nothing was changed, and that its parts follow from each other."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Rows as numbers: summaries of columns for agreeing on a schema, and the encoding that a schema prescribes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The metric of models on held-out rows, with bootstrap standard errors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

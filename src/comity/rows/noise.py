@@ -6,8 +6,6 @@ together by at most clip × √Σc_k². This is the *sensitivity*; every number 
 standard deviation is `noise` × sensitivity.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

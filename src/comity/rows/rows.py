@@ -1,7 +1,5 @@
 """A client's rows, encoded and split, from which answers are computed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

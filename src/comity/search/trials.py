@@ -1,7 +1,5 @@
 """What the search for collaborators needs from a front: losses as functions of weights, with their derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Protocol, Self
 

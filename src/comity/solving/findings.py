@@ -1,7 +1,5 @@
 """The steps of a study, the same for every family of models: fit, decide, prove, evaluate."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

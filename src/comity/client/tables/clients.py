@@ -1,7 +1,5 @@
 """Clients with their rows, read from tables."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterable

@@ -4,8 +4,6 @@ One part does not determine the type: a column may have whole numbers for a mill
 every part is recorded, and only a column whose parts do not fit together has to be read again, as text.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

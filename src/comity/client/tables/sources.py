@@ -1,7 +1,5 @@
 """Where tables come from: DataFrames, files, and directories with a file for each client."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """Fronts and models of a federation, for numbers and for classes: what clients are asked, and in how many rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

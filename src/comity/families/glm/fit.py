@@ -1,7 +1,5 @@
 """Linear models of a federation: searchers on exact fronts, models for decisions, and their evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -10,8 +10,6 @@ where the diagonal matrix D has small entries for the intercepts. A weight count
 training. A zero weight leaves a client out exactly, so the faces of the simplex are the fronts of sub-coalitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

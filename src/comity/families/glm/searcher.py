@@ -1,7 +1,5 @@
 """The search for collaborators on a quadratic front, which needs no questions to clients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final

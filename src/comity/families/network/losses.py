@@ -1,7 +1,5 @@
 """Losses of single rows, by name. A line in `LOSSES` adds another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """From the outputs of a network to predictions of the target."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rays: random shares of the clients on the simplex, on which a hypernetwork is trained."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The search at the clients: each client searches its collaborators on a front that is sent to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

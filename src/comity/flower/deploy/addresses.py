@@ -1,7 +1,5 @@
 """Network addresses: a host and a port."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket

@@ -4,8 +4,6 @@ Flower's SuperLink presents the server's certificate, and clients verify it with
 authenticates with a registered elliptic curve key, which Flower reads in OpenSSH's format.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass, field

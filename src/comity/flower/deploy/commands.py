@@ -1,7 +1,5 @@
 """Calls of Flower's command line ``flwr``: its JSON output, or one error with its message."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from typing import Any

@@ -1,7 +1,5 @@
 """A deployment on Flower: the files for the coordinator's machine and for each site."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ takes to answer. This process loads them once and forks for every message, so ea
 The arguments are those of ``flower-superexec``. On systems where forking is not safe, Flower's own executor runs.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -4,8 +4,6 @@
 may end before the last lines of the log have arrived, so the whole log is requested, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Flower gives each registered key a permanent node id. A file keeps the client of
 notices a client that answers under another's name.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """A site's own check: whether its file and rows are valid, and whether it can reach the coordinator."""
 
-from __future__ import annotations
-
 import re
 import socket
 import ssl

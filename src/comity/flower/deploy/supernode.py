@@ -10,8 +10,6 @@ Flower's own, which gives up. This one sends heartbeats more often, so that it t
 The arguments are those of ``flower-supernode``.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """One exchange of a secure sum: a message to every client, and the replies; lost clients are kept with the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

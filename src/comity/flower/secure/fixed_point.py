@@ -1,7 +1,5 @@
 """Real numbers as 64-bit integers (fixed point), so that masks cancel exactly."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A mask is a list of integers that look random to everybody who does not have its
 against what its owner sent, so that a wrong share cannot lead to a wrong sum.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable
 from itertools import combinations, islice

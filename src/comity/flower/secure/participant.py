@@ -1,7 +1,5 @@
 """The client's side of a secure sum."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import numpy as np

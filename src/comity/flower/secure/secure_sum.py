@@ -1,7 +1,5 @@
 """The coordinator's side of a secure sum."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The terms of a secure sum: who shares secrets with whom, and how large values may be."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The first exchange of a job: Flower's nodes have random ids, and each states which client it is."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A job is determined by its clients' answers. When it runs again it asks the same
 were answered before are answered from the journal.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

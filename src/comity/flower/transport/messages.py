@@ -1,7 +1,5 @@
 """Questions and answers as the content of Flower's messages."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The layout of boxes in columns, and of coalitions: peels from left to right, each coalition a circle in a box."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain

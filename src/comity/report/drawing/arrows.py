@@ -1,7 +1,5 @@
 """Arrows between clients: how wide they are, and how they bend to avoid other nodes and boxes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from math import dist, isfinite
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Colours of groups that colour-blind readers can tell apart too (Okabe and Ito 2008)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 OKABE_ITO = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")

@@ -1,7 +1,5 @@
 """The three figures with arrows: the benefit graph, its components, and the equilibrium."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from math import ceil, sqrt

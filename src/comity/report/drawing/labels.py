@@ -1,7 +1,5 @@
 """The names of clients in a drawing: as short, distinct labels, and as parts of identifiers."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """The drawing for many clients: a matrix of who wants whom, in which a group is a square on the diagonal."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray

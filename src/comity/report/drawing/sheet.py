@@ -3,8 +3,6 @@
 pyplot is never used, so that the user's own matplotlib state does not change.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

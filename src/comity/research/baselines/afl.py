@@ -1,7 +1,5 @@
 """AFL: one model that minimises the loss of the worst mixture of clients."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, final
 

@@ -1,7 +1,5 @@
 """FedAvg: one model for all clients."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

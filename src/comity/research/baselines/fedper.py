@@ -1,7 +1,5 @@
 """FedPer: a shared body and a personal head."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

@@ -1,7 +1,5 @@
 """FedAvg, followed by fine-tuning at every client."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, final
 

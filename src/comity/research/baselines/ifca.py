@@ -1,7 +1,5 @@
 """IFCA: several models, each trained by the clients that it fits best."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, final
 

@@ -1,7 +1,5 @@
 """LG-FedAvg: a shared head and a personal representation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

@@ -1,7 +1,5 @@
 """Local: every client trains alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

@@ -1,7 +1,5 @@
 """The interface of a baseline, and the training loop that all of them share."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Per-FedAvg: a shared model that one step of each client adapts to its own rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, final
 

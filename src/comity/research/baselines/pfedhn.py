@@ -1,7 +1,5 @@
 """pFedHN: a hypernetwork at the server generates every client's model, and learns from the clients' updates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, final
 

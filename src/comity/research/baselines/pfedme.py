@@ -1,7 +1,5 @@
 """pFedMe: personal models near a shared one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, final
 

@@ -1,7 +1,5 @@
 """q-FFL: a fairer single model, in which clients with a higher loss count more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, final
 

@@ -3,8 +3,6 @@
 The data are not part of comity: https://archive.ics.uci.edu/dataset/2/adult (CC BY 4.0).
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 

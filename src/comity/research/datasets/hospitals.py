@@ -4,8 +4,6 @@ Four of them follow one pattern of care and three another, so that the same meas
 eighth is a heart centre unlike all others. The small hospitals have too few rows for a good model alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

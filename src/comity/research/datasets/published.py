@@ -1,7 +1,5 @@
 """Published data sets: where their files are on this machine, and whether they are the published ones."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -4,8 +4,6 @@
 draws small federations of several kinds, to measure how well collaborators are found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,7 +1,5 @@
 """Table 2: UCI Adult, people with a doctorate and all others."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property

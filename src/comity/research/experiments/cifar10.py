@@ -1,7 +1,5 @@
 """Table 3: CIFAR-10, ten clients with two classes each."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Compares methods on a user's table, under the same splits and budgets; `comity.compare` is the public function."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property

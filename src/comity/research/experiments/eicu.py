@@ -1,7 +1,5 @@
 """Table 4: eICU, deaths in hospital after intensive care; clients are hospitals or groups of them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from functools import lru_cache

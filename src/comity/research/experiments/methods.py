@@ -1,7 +1,5 @@
 """The methods to compare, and how each is run: the baselines, and comity's own models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

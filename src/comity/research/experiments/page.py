@@ -1,7 +1,5 @@
 """Makes the page of reproduced tables from saved results: python -m comity.research.experiments.page RESULTS PAGE."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

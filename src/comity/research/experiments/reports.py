@@ -1,7 +1,5 @@
 """HTML reports and figures of the coalitions in an experiment (paper, Figures 4 to 6), for each method and seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Summaries of cells, one for each method, and sentences about them: caveats, and the coalitions that were found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby

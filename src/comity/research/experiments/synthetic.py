@@ -1,7 +1,5 @@
 """Table 1: the paper's six synthetic clients, by its procedure, by comity, and by an exhaustive search."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

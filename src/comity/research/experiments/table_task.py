@@ -1,7 +1,5 @@
 """A task on tables: every client's rows are divided into training rows and test rows."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

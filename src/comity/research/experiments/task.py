@@ -1,7 +1,5 @@
 """A task, on which all methods run, and the loop that fills the cells of a table."""
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping

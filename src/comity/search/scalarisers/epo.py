@@ -4,8 +4,6 @@ Mahapatra and Rajan, *Multi-Task Learning with User Preferences: Gradient Descen
 Optimization*, ICML 2020.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

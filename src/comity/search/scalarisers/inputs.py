@@ -1,7 +1,5 @@
 """Checks of what every scalariser gets: a ray, losses, and the inner products of gradients."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from comity.core.arrays import Floats, Integers

@@ -1,7 +1,5 @@
 """Linear scalarisation: the coefficients are the ray."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A client's own generalised linear model, fitted on its rows alone."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from comity.core.arrays import Floats

@@ -1,7 +1,5 @@
 """Evaluation of linear models on rows that they were not trained on."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Answers about losses: their moments, expansions, and gradients at given parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from comity.core.arrays import Floats

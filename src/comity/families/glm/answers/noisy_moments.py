@@ -7,8 +7,6 @@ all sums alike. Noise is added to the sums, and the answer is computed from thes
 may make them indefinite.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from comity.core.arrays import Floats

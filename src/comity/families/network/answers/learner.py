@@ -1,7 +1,5 @@
 """A client's side of a training: its examples, their split, its model, and its personal parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property

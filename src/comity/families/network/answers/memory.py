@@ -3,8 +3,6 @@
 It holds the personal parameters, and the losses of the client's own model row by row; neither leaves the client.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -5,8 +5,6 @@ it is longer. The training rows of each network are counted as well, each as a n
 added to all sums. The answer holds these sums divided by the noisy count.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """A client's answers about networks: gradients, losses, its search on a front, its own model, evaluations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 A client is a single hospital, or a group of hospitals of the same region and size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is measured in the first hours of a stay, and the tables of eICU that have it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
