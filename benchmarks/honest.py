@@ -25,7 +25,7 @@ _ALONE, _COALITION, _BEST, _ = range(len(ModelKind))
 
 @dataclass(frozen=True)
 class Judged:
-    """One federation: how much the gains told exceed the true ones, a mean over its clients, relative to alone.
+    """One federation: how much the reported gains exceed the true ones, a mean over its clients, relative to alone.
 
     `coalition` and `best` are of the gains that are reported; `naive` of those that the folds show which also chose.
     """
@@ -42,7 +42,7 @@ def judge(seed: int, kind: Kind, task: Task) -> Judged:
     federation = InProcess(drawn.clients())
     learned = learn(Request(federation, Study(TARGET, metric=METRICS[task], seed=seed)))
     alone, coalition, best = true_metrics(drawn, learned)
-    told = np.stack([learned.evaluated.evaluations[client].gains for client in federation.clients], axis=1)
+    reported = np.stack([learned.evaluated.evaluations[client].gains for client in federation.clients], axis=1)
     values = np.array([learned.evaluated.evaluations[client].values[_ALONE] for client in federation.clients])
     decision = learned.decision
     losses = np.stack([decision.points["alone"].losses, decision.points["coalition"].losses])
@@ -53,8 +53,8 @@ def judge(seed: int, kind: Kind, task: Task) -> Judged:
     # Both metrics are better when they are smaller: a gain is what was lost less.
     return Judged(
         task,
-        coalition=-float((told[_COALITION] / values - true).mean()),
-        best=-float((told[_BEST] / values - (best - alone) / alone).mean()),
+        coalition=-float((reported[_COALITION] / values - true).mean()),
+        best=-float((reported[_BEST] / values - (best - alone) / alone).mean()),
         naive=-float((naive - true).mean()),
         true_gain=-float(true.mean()),
     )

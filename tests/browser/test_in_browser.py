@@ -84,7 +84,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator:
 
 
 def saved(names: tuple[str, ...], run: Path) -> dict:
-    """Save a run of these clients with its report, a game if they are many; return what is told of its peels."""
+    """Save a run of these clients with its report, a game if they are many; return it as a document."""
     if len(names) > len(TEN):
         document = game_document(names, 8)
         run.mkdir()
@@ -99,30 +99,30 @@ def saved(names: tuple[str, ...], run: Path) -> dict:
 
 @pytest.mark.parametrize("number", [3, 10, 200])
 def test_stepping_shows_the_peels_of_the_result(opened, tmp_path: Path, number: int) -> None:
-    told = saved(tuple(f"hospital {each}" for each in range(number)), tmp_path / "run")
-    found = replay_peels(told)
+    document = saved(tuple(f"hospital {each}" for each in range(number)), tmp_path / "run")
+    found = replay_peels(document)
     report = opened((tmp_path / "run" / "report.html").read_text())
     edges = report.edges()
     page = report.page
     assert report.step() == "Result"
     page.get_by_role("button", name="First").click()
     for step, peel in enumerate(found.peels):
-        assert report.step() == f"Peel {step + 1} of {len(told['peels'])}"
+        assert report.step() == f"Peel {step + 1} of {len(document['peels'])}"
         wanted = set(peel.graph.edges())
         assert {edges[place] for place in report.shown_edges()} == wanted
         assert {edges[place] for place in report.shown_edges("#matrix")} == wanted
         gone = page.eval_on_selector_all("#picture .node.gone", "found => found.map(each => each.ariaLabel)")
         assert set(gone) == set(found.clients) - set(peel.remaining)
         formed = page.eval_on_selector_all("#picture .frame:not(.off)", "found => found.length")
-        assert formed == sum(each["peel"] <= step + 1 for each in told["coalitions"])
+        assert formed == sum(each["peel"] <= step + 1 for each in document["coalitions"])
         said = page.locator(".peels > li.now").text_content() or ""
         assert said.startswith(f"Peel {step + 1}.")
-        for left in told["peels"][step]["left"]:
+        for left in document["peels"][step]["left"]:
             assert all(name in said for name in left)
         page.get_by_role("button", name="Forward").click()
     assert report.step() == "Result"
     lost = page.eval_on_selector_all("#picture .edge.lost", "found => found.map(each => Number(each.dataset.edge))")
-    unmet = {(each["collaborator"], each["client"]) for each in told["unmet"]}
+    unmet = {(each["collaborator"], each["client"]) for each in document["unmet"]}
     assert {edges[place] for place in lost} == unmet & set(edges)
     page.get_by_role("button", name="Back").click()
     assert report.step().startswith(f"Peel {len(found.peels)} of")
@@ -173,11 +173,11 @@ def test_clients_are_reached_by_keyboard(opened) -> None:
     report = opened(render(describe_equilibrium(graph_document({"a": ["b"], "b": ["a"], "c": ["a"]}))))
     page = report.page
     page.locator("#as-matrix").focus()
-    told = []
+    hints = []
     for _ in range(3):
         page.keyboard.press("Tab")
-        told.append(page.locator("#hint").inner_text())
-    assert told == [
+        hints.append(page.locator("#hint").inner_text())
+    assert hints == [
         "a (coalition 1) wants b; wanted by b, c.",
         "b (coalition 1) wants a; wanted by a.",
         "c (alone) wants a; wanted by nobody.",

@@ -137,9 +137,9 @@ def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: P
     assert "refuted: {5, 6} would all gain by forming a coalition (5 0.65 → 0.7, 6 0.66 → 0.73)" in bad.stdout
     assert comity("equilibrium", game, "--out", "run").returncode == 0
     assert "proved" in comity("certify", game, "run/equilibrium.json").stdout
-    told = comity("certify", game, "bad.json", "--json")
-    assert told.returncode == 1
-    assert json.loads(told.stdout)["witnesses"][0]["axiom"] == "outer"
+    done = comity("certify", game, "bad.json", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["witnesses"][0]["axiom"] == "outer"
 
 
 def test_names_of_any_text(comity: Run, tmp_path: Path) -> None:

@@ -151,12 +151,12 @@ def test_odd_names_are_kept_and_do_no_harm(comity: Run, tmp_path: Path) -> None:
     assert settings["config"]["clients"].split(",") == ODD
     named = {}
     for site in (trial / "sites").iterdir():
-        told = tomllib.loads((site / "site.toml").read_text("utf-8"))
-        named[told["name"]] = site.name
-        assert told["target"] == 'a "b" \\ c'
+        site_settings = tomllib.loads((site / "site.toml").read_text("utf-8"))
+        named[site_settings["name"]] = site.name
+        assert site_settings["target"] == 'a "b" \\ c'
         assert site.name.strip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") == ""
         assert not site.name.startswith(("-", "."))
-        assert keys[told["name"]] == f"keys/{site.name}.pub"
+        assert keys[site_settings["name"]] == f"keys/{site.name}.pub"
     assert sorted(named) == sorted(ODD)
     assert len({name.lower() for name in named.values()}) == len(ODD)
     scripts = {path.read_bytes() for path in trial.rglob("supernode.sh")}
@@ -183,8 +183,8 @@ def test_scripts_say_what_is_missing(trial: Path) -> None:
 
 
 def test_site_says_what_may_be_asked(trial: Path) -> None:
-    told = tomllib.loads((trial / "sites" / "south" / "site.toml").read_text())
-    assert told == {
+    site_settings = tomllib.loads((trial / "sites" / "south" / "site.toml").read_text())
+    assert site_settings == {
         "name": "south",
         "rows": "rows.csv",
         "target": "died",

@@ -64,11 +64,11 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(comity: Run, tmp_p
     for file in ("result.json", "models.safetensors"):
         mine, whole = ((tmp_path / place / file).read_bytes() for place in ("run", "whole"))
         if file == "result.json":  # asking took fewer rounds after the interruption; all else is the same
-            told, expected = json.loads(mine), json.loads(whole)
-            for each in (told, expected):
+            found, expected = json.loads(mine), json.loads(whole)
+            for each in (found, expected):
                 each.pop("traffic")
                 each.pop("seal")
-            assert told == expected
+            assert found == expected
         else:
             assert mine == whole
 

@@ -133,7 +133,7 @@ def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
 
 
 def test_the_options_do_something(comity: Run, table: str) -> None:
-    told = {}
+    printed = {}
     for name, options in {
         "plain": [],
         "per client": ["--weights", "client"],
@@ -142,10 +142,10 @@ def test_the_options_do_something(comity: Run, table: str) -> None:
     }.items():
         done = comity(*SOLVE, "--target", "effect", *options)
         assert done.returncode in (0, 1), done.stderr
-        told[name] = done.stdout
-    assert "with the weight of all rows of each" in told["per client"]
-    assert "everybody alone" in told["sure"]
-    assert len(set(told.values())) == 4
+        printed[name] = done.stdout
+    assert "with the weight of all rows of each" in printed["per client"]
+    assert "everybody alone" in printed["sure"]
+    assert len(set(printed.values())) == 4
 
 
 def test_predict(comity: Run, run: Path, tmp_path: Path) -> None:
@@ -154,13 +154,13 @@ def test_predict(comity: Run, run: Path, tmp_path: Path) -> None:
     new.to_parquet(tmp_path / "new.parquet")
     done = comity("predict", "run", "new.csv", "--out", "predictions.csv")
     assert (done.returncode, done.stderr) == (0, "")
-    told = pd.read_csv(tmp_path / "predictions.csv")
-    assert list(told.columns) == ["client", "prediction", "p_no", "p_yes"]
-    assert told["client"].tolist() == new["site"].tolist()
-    np.testing.assert_allclose(told["p_no"] + told["p_yes"], 1)
-    assert (told["prediction"] == np.where(told["p_yes"] > told["p_no"], "yes", "no")).all()
+    predictions = pd.read_csv(tmp_path / "predictions.csv")
+    assert list(predictions.columns) == ["client", "prediction", "p_no", "p_yes"]
+    assert predictions["client"].tolist() == new["site"].tolist()
+    np.testing.assert_allclose(predictions["p_no"] + predictions["p_yes"], 1)
+    assert (predictions["prediction"] == np.where(predictions["p_yes"] > predictions["p_no"], "yes", "no")).all()
     expected = Result.load(run).predict(new)
-    pd.testing.assert_frame_equal(told, expected.reset_index(drop=True), check_dtype=False)
+    pd.testing.assert_frame_equal(predictions, expected.reset_index(drop=True), check_dtype=False)
     texts = {
         model: comity("predict", "run", "new.parquet", "--model", model, "--out", "-").stdout
         for model in ("coalition", "best", "alone")
@@ -174,8 +174,8 @@ def test_names_that_are_numbers_stay_as_written(comity: Run, tmp_path: Path) -> 
     frame["site"] = frame["site"].map({"North": "007", "South": "7", "West": "12.0"})
     frame.to_csv(tmp_path / "table.csv", index=False)
     assert comity(*SOLVE, "--target", "effect", "--out", "run").returncode == 0
-    told = comity("predict", "run", "table.csv", "--out", "-")
-    assert [line.partition(",")[0] for line in told.stdout.splitlines()[1::24]] == ["007", "7", "12"]
+    done = comity("predict", "run", "table.csv", "--out", "-")
+    assert [line.partition(",")[0] for line in done.stdout.splitlines()[1::24]] == ["007", "7", "12"]
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -235,8 +235,8 @@ def test_a_change_that_is_sealed_again_must_still_go_together(run: Path) -> None
                 accepted.append(path)
         except ChangedError:
             pass
-    # What nothing else follows from cannot be told: how columns become numbers, utilities that decide nothing, and
-    # how much of a gain was forgiven.
+    # Some changes cannot be noticed, because nothing else follows from them: how columns become numbers, utilities
+    # that decide nothing, and how much of a gain was forgiven.
     assert {path[0] for path in accepted if path[:2] != ("certificate", "forgiven")} <= {"schema", "game"}
 
 
@@ -261,8 +261,8 @@ def test_a_changed_figure_is_refused_by_every_command(comity: Run, run: Path, tm
     refused = comity("verify", "run")
     assert (refused.returncode, refused.stderr) == (1, "")
     assert "its seal is broken" in refused.stdout
-    told = json.loads(comity("verify", "run", "--json").stdout)
-    assert (told["accepted"], told["certificate"]) == (False, None)
+    verdict = json.loads(comity("verify", "run", "--json").stdout)
+    assert (verdict["accepted"], verdict["certificate"]) == (False, None)
     classes().to_csv(tmp_path / "new.csv", index=False)
     for command in (["show", "run"], ["predict", "run", "new.csv", "--out", "p.csv"]):
         done = comity(*command)

@@ -37,8 +37,8 @@ def run(example: str, out: Path, environment: dict[str, str] | None = None) -> s
     [("table.py", {"St. Brigid's", "Eastfield University"}), ("images.py", {"A", "B"})],
 )
 def test_examples_that_solve(example: str, together: set[str], tmp_path: Path) -> None:
-    told = run(example, tmp_path / "out")
-    assert "all together" in told
+    printed = run(example, tmp_path / "out")
+    assert "all together" in printed
     assert (tmp_path / "out" / "report.html").exists()
     found = comity.verify(tmp_path / "out")
     assert found.certificate.proved
@@ -46,18 +46,18 @@ def test_examples_that_solve(example: str, together: set[str], tmp_path: Path) -
 
 
 def test_the_graph(tmp_path: Path) -> None:
-    told = run("graph.py", tmp_path / "out")
-    assert "peel 1: Alpha, Beta, Gamma" in told
-    assert "Delta wanted Gamma" in told
-    assert "proved: nobody gains by leaving" in told
-    assert "refuted: {Alpha, Beta} would all gain" in told
+    printed = run("graph.py", tmp_path / "out")
+    assert "peel 1: Alpha, Beta, Gamma" in printed
+    assert "Delta wanted Gamma" in printed
+    assert "proved: nobody gains by leaving" in printed
+    assert "refuted: {Alpha, Beta} would all gain" in printed
     assert (tmp_path / "out" / "equilibrium.svg").exists()
 
 
 def test_the_federation(tmp_path: Path) -> None:
     with simulation_environment(tmp_path / "flower") as environment:
-        told = run("federation/simulate.py", tmp_path / "out", environment)
-    assert '"question": "moments"' in told
+        printed = run("federation/simulate.py", tmp_path / "out", environment)
+    assert '"question": "moments"' in printed
     found = comity.Result.load(tmp_path / "out" / "result")
     assert set(found.coalitions) == {frozenset({"north", "south"}), frozenset({"coast"})}
     sites = {name: str(tmp_path / "out" / "sites" / name / "rows.csv") for name in found.clients}
@@ -75,13 +75,13 @@ def test_the_tour_was_executed_and_runs(tmp_path: Path) -> None:
     shown = nbformat.read(EXAMPLES / "tour.ipynb", as_version=4)
     now = deepcopy(shown)
     NotebookClient(now, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert told_in(shown) == told_in(now)
-    assert any("City" in told for told in told_in(shown))
-    assert any("was changed" in told for told in told_in(shown))
+    assert texts_in(shown) == texts_in(now)
+    assert any("City" in text for text in texts_in(shown))
+    assert any("was changed" in text for text in texts_in(shown))
 
 
-def told_in(notebook: nbformat.NotebookNode) -> list[str]:
+def texts_in(notebook: nbformat.NotebookNode) -> list[str]:
     """Return what the cells of a notebook printed and showed as text, without digits."""
     outputs = [each for cell in notebook.cells if cell.cell_type == "code" for each in cell.outputs]
-    told = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in outputs]
-    return [re.sub(r"[\d.]+", "#", each) for each in told if "object" not in each]
+    printed = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in outputs]
+    return [re.sub(r"[\d.]+", "#", each) for each in printed if "object" not in each]

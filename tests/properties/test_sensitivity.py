@@ -82,14 +82,14 @@ def answered(kind: str, frame: pd.DataFrame, classes: int, split: Split, noise: 
 
 
 def answer_of(kind: str, rows: Rows, classes: int, split: Split, scale: float = 1.0):
-    told, size = split, size_of(classes)
+    size = size_of(classes)
     if kind == "moments":
         at = points(split.views, size, scale=scale) if classes else np.empty((0, size))
-        return moments(rows, Moments(SCHEMAS[classes], told, at))
+        return moments(rows, Moments(SCHEMAS[classes], split, at))
     if kind == "expand":
-        return expand(rows, Expand(SCHEMAS[classes], told, points(split.views, 3, size, scale=scale), 1))
+        return expand(rows, Expand(SCHEMAS[classes], split, points(split.views, 3, size, scale=scale), 1))
     views = np.random.default_rng(split.seed).integers(split.views, size=4).astype(float)
-    return slopes(rows, Slopes(SCHEMAS[classes], told, points(4, size, scale=scale), views))
+    return slopes(rows, Slopes(SCHEMAS[classes], split, points(4, size, scale=scale), views))
 
 
 def difference(kind: str, frame: pd.DataFrame, without: int, *settings, **options) -> tuple[float, float]:
@@ -119,7 +119,7 @@ def test_a_row_changes_no_more_than_is_said(kind, seed, without, split, clip, wi
 @pytest.mark.parametrize(("kind", "classes"), [("moments", 0), ("moments", 2), ("expand", 3), ("slopes", 2)])
 @pytest.mark.parametrize("split", [Split(3, 2, 4), Split(2, 1, 2, resamples=2)], ids=str)
 def test_some_row_changes_as_much_as_is_said(kind: str, classes: int, split: Split) -> None:
-    """The sensitivity is no larger than it must be: where rows are clipped it is attained, but for what is not told."""
+    """The sensitivity is no larger than it must be: some clipped row attains it, up to what the answer leaves out."""
     frame = table(3, classes)
     ratios = [np.divide(*difference(kind, frame, row, classes, split, 0.05)) for row in range(ROWS)]
     assert max(ratios) == pytest.approx(1.0, abs=0.3 if kind == "expand" else 1e-9)

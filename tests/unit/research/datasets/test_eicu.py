@@ -128,6 +128,15 @@ def test_results_of_the_laboratory(data: eicu.Eicu, tables: dict[str, pd.DataFra
     assert len(data.notes) == 3, "nothing was missing, but a note says so"
 
 
+def test_arterial_lines_measure_mean_pressure_too(
+    tables: dict[str, pd.DataFrame], data: eicu.Eicu, tmp_path: Path
+) -> None:
+    charted = tables["nurseCharting"].replace({"MAP (mmHg)": "Arterial Line MAP (mmHg)"})
+    write_eicu(tmp_path, {**tables, "nurseCharting": charted})
+    other = eicu.load(tmp_path, by="hospital", sizes=SIZES)
+    pd.testing.assert_frame_equal(other.table, data.table)
+
+
 def test_the_window_can_be_shorter(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
     short = eicu.load(folder, by="hospital", sizes=SIZES, hours=5).table
     rows = tables["lab"][(tables["lab"]["labname"] == "pH") & (tables["lab"]["labresultoffset"] < 300)]
