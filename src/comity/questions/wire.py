@@ -220,7 +220,7 @@ def _convert_union(value: Any, options: tuple[Any, ...], reading: bool) -> Any:
         return value
     if reading:
         records = {option.tag: option for option in options}
-        if type(value) is not dict or value.get(_TAG) not in records:
+        if type(value) is not dict or value.get(_TAG) not in list(records):
             raise _MismatchError(f"an object with {_TAG} {' or '.join(records)}", value)
         plain = dict(value)
         return _convert_fields(plain, records[plain.pop(_TAG)], reading)

@@ -151,6 +151,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(packed: Packed, message: s
     [
         (("schema", "columns", 0, "mean"), "x", "'schema.columns.0.mean' of a Moments should be a number, not 'x'"),
         (("schema", "columns", 0, "kind"), "date", "'schema.columns.0' of a Moments should be an object with kind nu"),
+        (("schema", "columns", 0, "kind"), [], "'schema.columns.0' of a Moments should be an object with kind nu"),
         (("schema", "columns", 1, "levels"), "xy", "'schema.columns.1.levels' of a Moments should be a list, not 'xy'"),
         (("schema", "target", "task"), "guess", "'schema.target.task' .* should be one of regression, classes, not"),
         (("schema", "target"), None, "'schema.target' of a Moments should be an object with the fields name, task"),

@@ -200,8 +200,7 @@ class NetworkFit(Fit):
         if not few:
             return ()
         others = f" and {len(few) - 1} more have" if len(few) > 1 else " has"
-        warning = (
-            f"client {few[0]!r}{others} fewer than {_MIN_HELD_ROWS} rows to choose collaborators by; with five "
-            f"folds ({mention('folds', 5)}) all its rows choose, in five trainings"
-        )
+        warning = f"client {few[0]!r}{others} fewer than {_MIN_HELD_ROWS} rows to choose collaborators by"
+        if recipe.folds == 1:
+            warning += f"; with five folds ({mention('folds', 5)}) all its rows choose, in five trainings"
         return (warning,)

@@ -118,17 +118,22 @@ class Functional:
 
 
 def state_of(module: nn.Module, flat: NDArray[np.float64], personal: str | None = None) -> dict[str, Tensor]:
-    """Return parameters (D,) by their names in a module."""
+    """Return parameters (D,) by their names in a module, with all that was not trained and is not personal."""
     functional = Functional.of(module, personal)
     if flat.size != functional.size:
         raise InputError(
             f"the module has {functional.size:,} parameters to be shared and the model {flat.size:,}; give the module "
             "that it was trained with, and the pattern for personal ones"
         )
-    parameters = dict(module.named_parameters())
-    others = {name: each for name, each in module.state_dict().items() if name not in parameters}
     model = torch.as_tensor(flat, dtype=next(module.parameters()).dtype)
-    return functional.named(functional.generated, model) | others
+    parameters = dict(module.named_parameters(remove_duplicate=False))  # a tied parameter has several names
+    trained = {parameters[name]: value for name, value in functional.named(functional.generated, model).items()}
+    fixed = {
+        name: value
+        for name, value in module.state_dict().items()
+        if name not in parameters or not parameters[name].requires_grad
+    }
+    return fixed | {name: trained[each] for name, each in parameters.items() if each in trained}
 
 
 def check_module(module: Any) -> None:

@@ -1,12 +1,13 @@
 """Modules as functions of a vector of parameters, and modules that cannot be trained this way."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from comity.errors import InputError
 from comity.families.network.losses import LOSSES, check_fit
-from comity.families.network.modules import Functional, perceptron
+from comity.families.network.modules import Functional, perceptron, state_of
 
 
 def test_a_function_with_the_modules_parameters_equals_the_module() -> None:
@@ -49,6 +50,23 @@ def test_tied_parameters_count_once_and_stay_tied() -> None:
     torch.testing.assert_close(functional(flat, torch.zeros(0), inputs), hidden @ weight.T + bias)
     assert decoder.weight is encoder.weight
     assert torch.equal(functional.initial()[0], before)
+
+
+def test_a_fresh_module_can_load_the_state_of_tied_and_frozen_parameters() -> None:
+    def make(fill: float) -> nn.Module:
+        first, second = nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)
+        second.weight = first.weight
+        frozen = nn.Linear(2, 1).requires_grad_(False)
+        module = nn.Sequential(first, second, frozen)
+        for parameter in module.parameters():
+            nn.init.constant_(parameter, fill)
+        return module
+
+    trained, fresh = make(1.0), make(5.0)
+    fresh.load_state_dict(state_of(trained, np.full(4, 2.0)))
+    assert (fresh[0].weight == 2).all()
+    assert (fresh[1].weight == 2).all()
+    assert (fresh[2].weight == 1).all()
 
 
 def test_a_module_that_fails_gets_its_parameters_back() -> None:
