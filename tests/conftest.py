@@ -27,9 +27,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Seconds, about, that files of tests take which wait for other processes most of their time.
 _SLOW = {
-    "federation/test_deployment.py": 400,
+    "federation/test_deployment.py": 250,
     "cli/test_federation_deployed.py": 140,
-    "federation/test_simulation.py": 60,
     "examples/test_runs.py": 110,
 }
 
