@@ -111,7 +111,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import comity.client as honest
-from comity.questions import Moments
+from comity.questions import Moments, pack, unpack
 
 
 def spoiled(answer):
@@ -119,9 +119,9 @@ def spoiled(answer):
 
 
 class Client(honest.Client):
-    def _compute(self, kind, question):
-        answer = super()._compute(kind, question)
-        return spoiled(answer) if isinstance(question, Moments) else answer
+    def reply_to(self, question, digest):
+        reply = super().reply_to(question, digest)
+        return pack(spoiled(unpack(reply))) if isinstance(question, Moments) else reply
 
 
 def client(site):

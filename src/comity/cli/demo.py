@@ -1,5 +1,7 @@
 """``comity demo``: the whole procedure on eight hospitals, or on the paper's six clients, explained."""
 
+from __future__ import annotations
+
 import shlex
 import shutil
 import tempfile

@@ -1,5 +1,7 @@
 """``comity equilibrium`` and ``comity certify``: the coalitions of a graph or a game, and the proof."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json

@@ -1,5 +1,7 @@
 """``comity show`` and ``comity verify``: a saved result printed, as ``comity solve`` prints a new one, and checked."""
 
+from __future__ import annotations
+
 import json
 
 import click
