@@ -115,7 +115,7 @@ def test_lookalikes_are_warned_of(comity: Run, tmp_path: Path) -> None:
     (tmp_path / "wishes.csv").write_text("from,to\nnorth,South\nNorth ,South\nCafé,South\nCafe\u0301,South\n")
     done = comity("equilibrium", "wishes.csv")
     assert done.returncode == 0
-    assert "'north' and 'North' are taken for two clients" in done.stderr
+    assert "'north' and 'North' are treated as two clients" in done.stderr
     assert done.stderr.count("Warning") == 2
 
 
