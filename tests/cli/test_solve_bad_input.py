@@ -158,7 +158,7 @@ def test_wrong_use(comity: Run, tmp_path: Path) -> None:
     check_refusal(comity("solve", *ON_NUMBERS), "say which table to read")
     check_refusal(comity("solve", "table.csv", "--client", "site"), "say which column to predict")
     check_refusal(comity("solve", "table.csv", "--target", "effect"), "say which column names the client: --client …")
-    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--force"), "--force goes with --out")
+    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--force"), "--force needs --out")
     check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--flods", "3"), "No such option")
 
 
