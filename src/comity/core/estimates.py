@@ -59,7 +59,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """How much the cross-fitted loss of `receiver` in its coalition would rise without `giver`."""
+    """How much the cross-validated loss of `receiver` in its coalition would rise without `giver`."""
 
     giver: str
     receiver: str

@@ -100,7 +100,7 @@ class QuadraticFront:
         return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
 
     def trials(self, target: Integers) -> QuadraticTrials:
-        """Return the cross-fitted losses of P targets (P,) as functions of weights: see `QuadraticTrials`."""
+        """Return the cross-validated losses of P targets (P,) as functions of weights: see `QuadraticTrials`."""
         return QuadraticTrials(self, target)
 
     def models(self, target: Integers, weights: Floats, log_penalty: Floats) -> Floats:
