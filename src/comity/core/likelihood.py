@@ -17,7 +17,7 @@ _MAX_NEWTON_STEPS = 60
 _MAX_HALVINGS = 30
 
 
-def spare_intercepts(size: int, intercepts: int, share: float = INTERCEPT_SHARE) -> Floats:
+def penalty_factors(size: int, intercepts: int, share: float = INTERCEPT_SHARE) -> Floats:
     """Return the factor of the penalty for each parameter (size,): one, and a small `share` for intercepts."""
     factors = np.ones(size)
     factors[-intercepts:] = share
@@ -46,7 +46,7 @@ class LogLoss:
         """Return the linear scores (n, outputs) of the rows: log odds, or logits of the softmax."""
         return np.asarray(self.features @ parameters.reshape(-1, self.outputs))
 
-    def rows(self, parameters: Floats) -> Floats:
+    def losses(self, parameters: Floats) -> Floats:
         """Return the loss of every row (n,)."""
         scores = self.scores(parameters)
         if self.outputs == 1:
@@ -93,7 +93,7 @@ class LogLoss:
         total = counts.sum()
 
         def objective(parameters: Floats) -> float:
-            return float(self.rows(parameters) @ counts / total + penalty @ parameters**2)
+            return float(self.losses(parameters) @ counts / total + penalty @ parameters**2)
 
         theta, value = start, objective(start)
         ridge = np.diag(2 * penalty)

@@ -99,7 +99,7 @@ def open_tables_by_client(source: Source) -> dict[str, Table] | None:
         ending = "" if path.is_dir() else _ending(path)
         if not ending:  # skipping it might leave out a client
             raise FormatError(
-                f"{source}: {path.name!r} is not a client's table: its name does not end in {_ENDINGS}; "
+                f"{source}: {path.name!r} is not a client's table, a file whose name ends in {_ENDINGS}; "
                 "remove or convert it"
             )
         name = path.name[: -len(ending)]
