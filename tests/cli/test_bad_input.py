@@ -139,7 +139,7 @@ def test_wrong_use(comity: Run, tmp_path: Path) -> None:
     check_refusal(comity("equilibrium", "graph.json", "--exhaustive"), "--exhaustive needs a game")
     check_refusal(comity("equilibrium", "graph.json", "--force"), "--force needs --out")
     check_refusal(comity("equilibrium", "graph.json", "--peels", "--json"), "omit --peels")
-    check_refusal(comity("equilibrium", ""), "the name of the file is empty")
+    check_refusal(comity("equilibrium", ""), "the file name is empty")
     check_refusal(comity("equilibrium", "graph.json", "--out", ""), "the name of the output directory is empty")
     check_refusal(comity("certify", "graph.json", "graph.json"), "this is a graph, but a game is needed")
 

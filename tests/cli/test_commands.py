@@ -23,7 +23,7 @@ def game(tmp_path: Path) -> str:
     return "game.json"
 
 
-def test_a_graph_in_every_format_gives_the_same(comity: Run, tmp_path: Path) -> None:
+def test_a_graph_gives_the_same_output_in_every_format(comity: Run, tmp_path: Path) -> None:
     outputs = set()
     for ending in (".json", ".csv", ".graphml"):
         figure_2().save(tmp_path / f"graph{ending}")
@@ -41,7 +41,7 @@ def test_a_graph_in_every_format_gives_the_same(comity: Run, tmp_path: Path) -> 
     assert "\x1b" not in output
 
 
-def test_a_hand_written_edge_list(comity: Run, tmp_path: Path) -> None:
+def test_a_hand_written_edge_list_is_read(comity: Run, tmp_path: Path) -> None:
     """Spaces after commas, a byte order mark, Windows line ends, another column, a repeated edge, a self-loop."""
     text = "\ufefffrom, to, why\r\nb, a, near\r\na, b,\r\na, b,\r\nc, c,\r\n\r\n"
     (tmp_path / "wishes.csv").write_bytes(text.encode())
@@ -51,7 +51,7 @@ def test_a_hand_written_edge_list(comity: Run, tmp_path: Path) -> None:
     assert json.loads(comity("equilibrium", "semicolon.csv", "--json").stdout)["clients"] == ["b", "a"]
 
 
-def test_a_game_comes_with_its_proof(installed: Run, comity: Run, game: str) -> None:
+def test_a_game_gives_a_proof(installed: Run, comity: Run, game: str) -> None:
     done = installed("equilibrium", game)
     assert done.returncode == 0
     assert "proved: nobody gains by leaving (6 outer and 7 inner inequalities hold)" in done.stdout
@@ -62,7 +62,7 @@ def test_a_game_comes_with_its_proof(installed: Run, comity: Run, game: str) -> 
     assert "4 lost 3 and is asked again: it now wants 5" in exhaustive.stdout
 
 
-def test_json_says_everything(comity: Run, game: str) -> None:
+def test_json_has_the_whole_result(comity: Run, game: str) -> None:
     document = json.loads(comity("equilibrium", game, "--json").stdout)
     assert document["comity"] == __version__
     assert document["kind"] == "game"
@@ -87,8 +87,8 @@ def write_game(directory: Path, *records: tuple[str, str, float]) -> None:
     (directory / "game.json").write_text(json.dumps(game))
 
 
-def test_ties_are_said_in_every_peel(comity: Run, tmp_path: Path) -> None:
-    """c first wants a, who leaves with b; then d and e serve it equally well, and both would have it."""
+def test_ties_are_listed_with_their_peel(comity: Run, tmp_path: Path) -> None:
+    """First c wants a, which leaves with b; then c does equally well with d or e, and both want c."""
     alone = [(i, i, 0.0) for i in "abcde"]
     write_game(
         tmp_path, *alone, ("a", "ab", 1), ("b", "ab", 1), ("c", "ac", 3), ("c", "cd", 2), ("c", "ce", 2),
@@ -111,22 +111,22 @@ def test_the_reason_for_an_unmet_wish_is_true(comity: Run, tmp_path: Path) -> No
     assert "d wanted b; b gains nothing from d\n" in output
 
 
-def test_lookalikes_are_warned_of(comity: Run, tmp_path: Path) -> None:
+def test_similar_names_give_a_warning(comity: Run, tmp_path: Path) -> None:
     (tmp_path / "wishes.csv").write_text("from,to\nnorth,South\nNorth ,South\nCafé,South\nCafe\u0301,South\n")
     done = comity("equilibrium", "wishes.csv")
     assert done.returncode == 0
-    assert "'north' and 'North' are taken for two clients" in done.stderr
+    assert "'north' and 'North' are treated as two clients" in done.stderr
     assert done.stderr.count("Warning") == 2
 
 
-def test_standard_input(comity: Run, tmp_path: Path) -> None:
+def test_standard_input_is_read_in_every_format(comity: Run, tmp_path: Path) -> None:
     for ending in (".json", ".csv", ".graphml"):
         figure_2().save(tmp_path / f"graph{ending}")
         text = (tmp_path / f"graph{ending}").read_text()
         assert "2 coalitions and 1 client alone" in comity("equilibrium", "-", input=text).stdout
 
 
-def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: Path) -> None:
+def test_the_exit_status_of_certify_is_its_verdict(comity: Run, game: str, tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text('[["1", "2", "3"], ["4", "5", "6"]]')
     (tmp_path / "bad.json").write_text('[["1", "2", "3"], ["4"], ["5"], ["6"]]')
     good = comity("certify", game, "good.json", "--exhaustive")
@@ -142,7 +142,7 @@ def test_certify_gives_its_verdict_as_status(comity: Run, game: str, tmp_path: P
     assert json.loads(done.stdout)["witnesses"][0]["axiom"] == "outer"
 
 
-def test_names_of_any_text(comity: Run, tmp_path: Path) -> None:
+def test_names_may_be_any_text(comity: Run, tmp_path: Path) -> None:
     names = ['St. Mary, "north"', "[red]Bold[/red]", "Zürich 日本", "two\nlines", "-x", "=1+1"]
     graph = BenefitGraph({name: [names[place - 1]] for place, name in enumerate(names)})
     for ending in (".json", ".csv", ".graphml"):
@@ -155,7 +155,7 @@ def test_names_of_any_text(comity: Run, tmp_path: Path) -> None:
     assert "two\\nlines" in plain
 
 
-def test_demo_tells_the_story(comity: Run) -> None:
+def test_demo_explains_the_peels(comity: Run) -> None:
     done = comity("demo", "--paper")
     assert done.returncode == 0
     assert comity("demo", "--paper", "--out", "x").returncode == 2
@@ -176,7 +176,7 @@ def test_version_help_and_completion(installed: Run, comity: Run) -> None:
 
 @pytest.fixture
 def shell(command: str, tmp_path: Path) -> Run:
-    """The command in a pipeline or with its output elsewhere, as bash runs it; status is the command's."""
+    """Run a line of bash, such as a pipeline or a redirection; the exit status is that of the command."""
 
     def run(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -191,17 +191,17 @@ def shell(command: str, tmp_path: Path) -> Run:
     "arguments",
     ["demo --paper", "equilibrium chain.csv", "equilibrium chain.csv --json", "certify game.json good.json", "--help"],
 )
-def test_a_reader_that_has_gone_is_no_refutation(shell: Run, game: str, tmp_path: Path, arguments: str) -> None:
+def test_a_broken_pipe_is_not_reported_as_refuted(shell: Run, game: str, tmp_path: Path, arguments: str) -> None:
     size = 20_000
     BenefitGraph.from_edges(map(str, range(size)), range(size - 1), range(1, size)).save(tmp_path / "chain.csv")
     (tmp_path / "good.json").write_text('[["1", "2", "3"], ["4", "5", "6"]]')
     for reader in ("true", "head -1"):
         done = shell(f"comity {arguments} | {reader}")
-        assert done.returncode in (0, 141), "0 if all fitted into the pipe"
+        assert done.returncode in (0, 141), "0 if the pipe could hold the whole output"
         assert done.stderr == ""
 
 
-def test_output_that_leads_nowhere(shell: Run, game: str) -> None:
+def test_output_to_a_closed_stream_or_a_full_disk(shell: Run, game: str) -> None:
     closed = shell(f"comity equilibrium {game} >&-")
     assert (closed.returncode, closed.stderr) == (0, "")
     full = shell(f"comity equilibrium {game} --json > /dev/full")
@@ -210,20 +210,20 @@ def test_output_that_leads_nowhere(shell: Run, game: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_output_that_cannot_hold_every_character(shell: Run, game: str, encoding: str) -> None:
+def test_output_in_an_encoding_without_some_characters(shell: Run, game: str, encoding: str) -> None:
     for arguments in ("demo --paper", f"equilibrium {game} --peels", "equilibrium --help"):
         done = shell(f"comity {arguments} > out.txt", PYTHONIOENCODING=encoding)
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_json_is_utf_8_whatever_the_terminal(shell: Run, tmp_path: Path) -> None:
+def test_json_is_utf_8_in_every_terminal(shell: Run, tmp_path: Path) -> None:
     BenefitGraph({"日本": ["é"], "é": []}).save(tmp_path / "graph.json")
     shell("comity equilibrium graph.json --json > out.json", PYTHONIOENCODING="ascii")
     assert json.loads((tmp_path / "out.json").read_bytes())["clients"] == ["日本", "é"]
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_termination_leave_nothing(command: str, tmp_path: Path, number: int, status: int) -> None:
+def test_an_interrupted_command_leaves_no_files(command: str, tmp_path: Path, number: int, status: int) -> None:
     process = subprocess.Popen(
         [command, "equilibrium", "-", "--out", "run"],
         cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -236,7 +236,9 @@ def test_ctrl_c_and_termination_leave_nothing(command: str, tmp_path: Path, numb
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bug_is_owned_up_to(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unexpected_error_is_reported_as_a_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(main.cli, "main", lambda **options: 1 / 0)
     assert main.run() == 3
     assert "ZeroDivisionError: division by zero\nThis is a bug in comity" in capsys.readouterr().err
@@ -245,14 +247,14 @@ def test_a_bug_is_owned_up_to(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         main.run()
 
 
-def test_tolerance_on_the_command_line(comity: Run, tmp_path: Path) -> None:
+def test_gains_within_the_tolerance_do_not_refute(comity: Run, tmp_path: Path) -> None:
     write_game(tmp_path, ("a", "a", 0.5), ("a", "ab", 0.51), ("b", "b", 0.5), ("b", "ab", 0.6))
     (tmp_path / "alone.json").write_text('[["a"], ["b"]]')
     assert comity("certify", "game.json", "alone.json").returncode == 1
     assert comity("certify", "game.json", "alone.json", "--tolerance", "0.05").returncode == 0
 
 
-def test_unusual_edge_lists_and_graphml(comity: Run, tmp_path: Path) -> None:
+def test_unusual_edge_lists_and_graphml_are_read(comity: Run, tmp_path: Path) -> None:
     long = "x" * 200_000
     (tmp_path / "tabs.csv").write_text(f"from\tto\n{long}\ta\na\t{long}\n")
     assert json.loads(comity("equilibrium", "tabs.csv", "--json").stdout)["clients"] == [long, "a"]
@@ -266,7 +268,7 @@ def test_unusual_edge_lists_and_graphml(comity: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 200])
-def test_a_terminal_gets_tables_and_long_lists_are_cut(command: str, tmp_path: Path, columns: int) -> None:
+def test_in_a_terminal_tables_have_lines_and_long_lists_are_cut(command: str, tmp_path: Path, columns: int) -> None:
     size = 300
     ring = {f"r{number}": [f"r{(number + 1) % 50}"] for number in range(50)}
     chain = {str(number): [str(number - 1)] if number else [] for number in range(size)}

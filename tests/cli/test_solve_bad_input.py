@@ -135,7 +135,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("ragged.csv", "site,x,effect\nA,1,2,3\n", "4 values for 3 columns"),
     ("short.csv", "site,x,effect\nA,1\n", "2 values for 3 columns"),
     ("quote.csv", 'site,x,effect\nA,"1,2\n', "a quote opens"),
-    ("table.xlsx", b"PK\x03\x04", "a table is read from a file that ends in"),
+    ("table.xlsx", b"PK\x03\x04", "the name of a table must end in"),
     ("noise.parquet", b"PAR1 not at all", "not a Parquet file"),
     ("noise.csv.gz", b"plain text", "not a whole gzip file"),
 ]
@@ -154,11 +154,11 @@ def test_wrong_use(comity: Run, tmp_path: Path) -> None:
     numbers().to_csv(tmp_path / "table.csv", index=False)
     check_refusal(comity("solve", "nowhere.csv", *ON_NUMBERS), "nowhere.csv: there is no such file")
     check_refusal(comity("solve", "tabel.csv", *ON_NUMBERS), "there is no such file; did you mean 'table.csv'?")
-    check_refusal(comity("solve", "", *ON_NUMBERS), "the name of the file is empty")
+    check_refusal(comity("solve", "", *ON_NUMBERS), "the file name is empty")
     check_refusal(comity("solve", *ON_NUMBERS), "say which table to read")
     check_refusal(comity("solve", "table.csv", "--client", "site"), "say which column to predict")
     check_refusal(comity("solve", "table.csv", "--target", "effect"), "say which column names the client: --client …")
-    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--force"), "--force goes with --out")
+    check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--force"), "--force needs --out")
     check_refusal(comity("solve", "table.csv", *ON_NUMBERS, "--flods", "3"), "No such option")
 
 
@@ -166,13 +166,13 @@ def test_what_is_odd_about_a_table_is_said_before_the_work_begins(comity: Run, t
     numbers().replace({"site": {"South": "North "}}).to_csv(tmp_path / "table.csv", index=False)
     done = comity("solve", "table.csv", "--client", "site", "--target", "effects")
     first, second = done.stderr.splitlines()
-    assert first == "Warning: 'North' and 'North ' are taken for two clients"
+    assert first == "Warning: 'North' and 'North ' are treated as two clients"
     assert second.startswith("Error: there is no column 'effects'")
 
 
 def test_bad_directories(comity: Run, tmp_path: Path) -> None:
     (tmp_path / "each").mkdir()
-    check_refusal(comity("solve", "each", "--target", "effect"), "there is no file in it")
+    check_refusal(comity("solve", "each", "--target", "effect"), "there is no file in this directory")
     for name, rows in numbers().groupby("site"):
         rows.drop(columns="site").to_csv(tmp_path / "each" / f"{name}.csv", index=False)
     numbers().drop(columns=["site", "dose"]).to_csv(tmp_path / "each" / "Zone.csv", index=False)
@@ -326,7 +326,7 @@ def test_a_client_whose_target_is_the_same(comity: Run, tmp_path: Path) -> None:
 
 def test_names_that_look_alike(comity: Run, tmp_path: Path) -> None:
     numbers().replace({"site": {"South": "north"}}).to_csv(tmp_path / "table.csv", index=False)
-    check_warning(comity("solve", "table.csv", *ON_NUMBERS), "'North' and 'north' are taken for two clients")
+    check_warning(comity("solve", "table.csv", *ON_NUMBERS), "'North' and 'north' are treated as two clients")
 
 
 def test_awkward_data_are_no_trouble(comity: Run, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class Forked:
 
 def _serve(line: socket.socket) -> None:
     import comity.cli
-    import comity.flower.deploy.deployment  # the rest of this room needs flwr, which no command here calls
+    import comity.flower.deploy.deployment  # the rest of this package needs flwr, which no command here calls
 
     for found in pkgutil.walk_packages(comity.cli.__path__, "comity.cli."):
         import_module(found.name)

@@ -1,4 +1,4 @@
-"""Small federations whose target is one of two classes, with the schema they agree on."""
+"""Small federations whose target has two classes, and their schema."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from comity.study import Study
 
 
 def labelled(*rows: int, seed: int = 0, effect: float = 1.0) -> tuple[InProcess, Schema]:
-    """Clients c0, c1, … with the given numbers of rows; the classes k0 and k1 depend on two columns and on noise."""
+    """Return clients c0, c1, … with these numbers of rows, and their schema; columns and noise determine classes."""
     rng = np.random.default_rng(seed)
     members = []
     for number, count in enumerate(rows):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from comity.client import AuditEntry, Client, Policy
-from comity.core.likelihood import LogLoss, spare_intercepts
+from comity.core.likelihood import LogLoss, penalty_factors
 from comity.errors import InputError, RefusedError, UnknownClientError
 from comity.federation import InProcess
 from comity.questions import Describe, Evaluate, FitAlone, Moments, Slopes, Split, from_plain, pack, to_plain
@@ -162,7 +162,7 @@ def test_the_expansion_of_a_loss_is_right_to_second_order() -> None:
             at = points[view] + far * rng.normal(size=size)
             gram, cross = given.gram[view].sum(axis=0), given.cross[view].sum(axis=0)
             predicted = given.square[view].sum() - 2 * cross @ at + at @ gram @ at
-            assert predicted == pytest.approx(loss.rows(at) @ kept, rel=allowed)
+            assert predicted == pytest.approx(loss.losses(at) @ kept, rel=allowed)
     assert given.rows[3].sum() == given.rows[4].sum() == 30
     assert not np.array_equal(given.cross[3], given.cross[4])
     np.testing.assert_array_equal(given.rows[3], given.rows[0])
@@ -179,7 +179,7 @@ def test_slopes_are_those_of_a_view() -> None:
     kept = (assign_folds(cells, 4, 0, "h0") != 1).astype(float)
     np.testing.assert_allclose(given.slopes[1], loss.slope(models[1], kept))
     np.testing.assert_allclose(given.curvatures[2], loss.curvature(models[2], np.ones(30)))
-    np.testing.assert_allclose(given.losses[1], loss.rows(models[1]) @ kept)
+    np.testing.assert_allclose(given.losses[1], loss.losses(models[1]) @ kept)
     np.testing.assert_array_equal(given.rows, [30, kept.sum(), 30])
 
 
@@ -196,7 +196,7 @@ def test_a_model_of_its_own_is_tuned_by_the_folds() -> None:
     given = asked.ask(FitAlone(schema, split, penalties))
     assert given["strong"].penalties[0] < 0.1 <= given["noise"].penalties[0]
     loss = LogLoss(encode(strong, schema), encode_target(strong, schema), 2)
-    costs = given["strong"].penalties[0] * spare_intercepts(loss.size, 1)
+    costs = given["strong"].penalties[0] * penalty_factors(loss.size, 1)
     slope = loss.slope(given["strong"].parameters[0], np.ones(200)) / 200 + 2 * costs * given["strong"].parameters[0]
     np.testing.assert_allclose(slope, 0.0, atol=1e-5)
     assert given["strong"].parameters.shape == (4, 3)

@@ -26,10 +26,10 @@ Methods:
 @study_options("client", "target", required=["target"])
 @click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Directory for the results of every run.")
 @click.option("--methods", metavar="NAMES", help="The methods to compare, separated by commas. Default: all.")
-@click.option("--seeds", type=int, metavar="N", help="Number of runs, each with other test rows. Default: 3.")
+@click.option("--seeds", type=int, metavar="N", help="Number of runs, each with different test rows. Default: 3.")
 @click.option("--parts", type=int, metavar="N", help="One row in N is a test row. Default: 5.")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of communication of each method. Default: 60.")
-@click.option("--local-steps", type=int, metavar="N", help="Gradients that a client computes in a round. Default: 5.")
+@click.option("--local-steps", type=int, metavar="N", help="Gradients that a client computes per round. Default: 5.")
 @click.option(
     "--rates", metavar="NUMBERS", help="Learning rates to choose from, on held-out rows. Default: 0.01,0.05,0.2."
 )
@@ -41,8 +41,8 @@ def compare(source: str, out: str, methods: str | None, rates: str | None, as_js
     SOURCE is a table (.csv, .tsv, .parquet) in which the column --client names the client of each row, or a directory
     with a table for each client. Some of every client's rows are test rows, drawn anew for each seed.
 
-    spo are each client's models with its best collaborators if all were willing, ce those with its coalition in the
-    equilibrium. DIR keeps finished runs: the same command continues where it was interrupted.
+    spo trains each client's model with its best collaborators, as if all were willing; ce trains it with the client's
+    coalition in the equilibrium. DIR keeps finished runs, so that the same command continues an interrupted one.
     """
     from comity.cli import interrupts
     from comity.cli.screen import Screen, warn
@@ -52,7 +52,7 @@ def compare(source: str, out: str, methods: str | None, rates: str | None, as_js
     if methods is not None:
         settings["methods"] = [name.strip() for name in methods.split(",")]
     if rates is not None:
-        settings["rates"] = _numbers(rates)
+        settings["rates"] = _parse_rates(rates)
     with Stages(interrupts.check) as stages, interrupts.kept_in(out), warnings.catch_warnings():
         warnings.simplefilter("always", comity.ComityWarning)
         warnings.showwarning = lambda message, *_, **__: warn([str(message)])
@@ -72,8 +72,8 @@ def compare(source: str, out: str, methods: str | None, rates: str | None, as_js
     return 0
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _parse_rates(text: str) -> tuple[float, ...]:
     try:
-        return tuple(float(each) for each in text.split(","))
+        return tuple(float(rate) for rate in text.split(","))
     except ValueError:
         raise click.UsageError(f"--rates must be numbers separated by commas, not {text!r}.") from None

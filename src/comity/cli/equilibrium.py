@@ -44,8 +44,8 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
            .graphml  an edge from each collaborator to the client
     game   .json     [{"client": "a", "coalition": ["a", "b"], "utility": 0.8}]
 
-    The coalitions are listed in the order in which they form, then the wishes that stay unmet and why. A game gives
-    the proof as well.
+    The coalitions are printed in the order in which they form, then the unmet wishes with their reasons and, for a
+    game, the proof.
 
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
@@ -56,13 +56,13 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
     from comity.game.formats import load, load_from
 
     if force and out is None:
-        raise click.UsageError("--force needs --out: it allows an earlier result in DIR to be replaced.")
+        raise click.UsageError("--force needs --out: it replaces an earlier result in DIR.")
     if peels and as_json:
         raise click.UsageError("--json includes the peels; omit --peels.")
     if out is not None:
         check_output_directory(out, WRITTEN, force=force)
     loaded = load_from(sys.stdin.buffer) if file == "-" else load(file)
-    warn(f"{shown(one)} and {shown(other)} are taken for two clients." for one, other in lookalikes(loaded.clients))
+    warn(f"{shown(one)} and {shown(other)} are treated as two clients." for one, other in lookalikes(loaded.clients))
     game, graph = (None, loaded) if isinstance(loaded, comity.BenefitGraph) else (loaded, loaded.benefit_graph())
     if exhaustive and game is None:
         raise comity.InputError("--exhaustive needs a game: a graph has no utilities to compare subsets by")
@@ -70,10 +70,10 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
     certificate = None if game is None else comity.certify(found, game, exhaustive=exhaustive)
     document = build_document(found, game, certificate) if as_json or out is not None else {}
     if out is not None:
-        files = _files(document, found, graph)
+        files = _build_files(document, found, graph)
         write_directory(out, files, MARKER, force=force, known=WRITTEN)
     if as_json:
-        click.echo(_json(document).encode(), nl=False)
+        click.echo(_to_json(document).encode(), nl=False)
     else:
         show_equilibrium(found, graph, game, certificate, peels=peels)
         if out is not None:
@@ -84,7 +84,7 @@ def equilibrium(file: str, as_json: bool, out: str | None, force: bool, peels: b
 def build_document(
     found: comity.Equilibrium, game: comity.Game | None, certificate: comity.Certificate | None
 ) -> dict[str, Any]:
-    """Return everything that was found as plain values, as in ``equilibrium.json``."""
+    """Return the whole result as values that JSON can hold: the content of ``equilibrium.json``."""
     from comity.cli.narrative import find_ties, utilities_of
 
     document: dict[str, Any] = {"comity": comity.__version__, "schema": 1, "kind": "graph" if game is None else "game"}
@@ -99,22 +99,22 @@ def build_document(
     return document
 
 
-def _json(document: dict[str, Any]) -> str:
+def _to_json(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def _files(document: dict[str, Any], found: comity.Equilibrium, graph: comity.BenefitGraph) -> dict[str, str]:
-    """Return the files of a result; without a report if there are more clients or edges than a page can show."""
+def _build_files(document: dict[str, Any], found: comity.Equilibrium, graph: comity.BenefitGraph) -> dict[str, str]:
+    """Return the content of each file; no report if there are more clients or edges than a page can show."""
     from comity.game.formats.graphml import write_graphml
     from comity.report import MAX_CLIENTS, describe_equilibrium, fits_on_page, render
 
-    table = io.StringIO()
+    table, peels = io.StringIO(), found.peel_of.tolist()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(("client", "coalition", "peel"))
-    peels = found.peel_of.tolist()
-    writer.writerows((i, n + 1, peels[n] + 1) for i, n in zip(found.clients, found.numbers.tolist(), strict=True))
-    contents = [_json(document), table.getvalue(), write_graphml(graph)]
-    if len(found.clients) <= MAX_CLIENTS:  # building the content for millions of clients would take long
+    numbered = zip(found.clients, found.numbers.tolist(), strict=True)
+    writer.writerows((client, number + 1, peels[number] + 1) for client, number in numbered)
+    contents = [_to_json(document), table.getvalue(), write_graphml(graph)]
+    if len(found.clients) <= MAX_CLIENTS:  # for millions of clients, describing them would take too long
         story = describe_equilibrium(document)
         if fits_on_page(story):
             contents.append(render(story))
@@ -133,7 +133,7 @@ Examples:
 @click.argument("partition", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print the whole certificate as JSON.")
 @click.option("--exhaustive", is_flag=True, help="Also try every subset (at most 12 clients).")
-@click.option("--tolerance", default=0.0, show_default=True, help="Differences up to this count as zero.")
+@click.option("--tolerance", default=0.0, show_default=True, help="Count differences up to this as zero.")
 def certify(game: str, partition: str, as_json: bool, exhaustive: bool, tolerance: float) -> int:
     """Prove that a partition is a collaboration equilibrium of a game, or refute it.
 
@@ -145,17 +145,17 @@ def certify(game: str, partition: str, as_json: bool, exhaustive: bool, toleranc
     from comity.cli.narrative import show_certificate
     from comity.cli.screen import Screen
 
-    played = comity.Game.load(game)
-    certificate = comity.certify(_partition(partition, played), played, exhaustive=exhaustive, tolerance=tolerance)
+    loaded = comity.Game.load(game)
+    certificate = comity.certify(_read_partition(partition, loaded), loaded, exhaustive=exhaustive, tolerance=tolerance)
     if as_json:
-        click.echo(_json({"comity": comity.__version__, "schema": 1, **certificate.to_dict()}).encode(), nl=False)
+        click.echo(_to_json({"comity": comity.__version__, "schema": 1, **certificate.to_dict()}).encode(), nl=False)
     else:
         show_certificate(certificate, Screen())
     return REFUTED if certificate.witnesses else DONE
 
 
-def _partition(file: str, game: comity.Game) -> list[tuple[str, ...]]:
-    """Read a partition: a list of coalitions, or a result, whose coalitions list their `members`."""
+def _read_partition(file: str, game: comity.Game) -> list[tuple[str, ...]]:
+    """Read a partition from a list of coalitions, or from a result, where each coalition has a list of `members`."""
     from comity.core.files import read_text
     from comity.errors import FormatError
     from comity.game.certificate import check_partition

@@ -26,14 +26,14 @@ from comity.errors import ComityError
 BAD_INPUT = 2
 BUG = 3
 INTERRUPTED = 130
-READER_GONE = 141
+BROKEN_PIPE = 141
 
 
-class Suggesting(click.Group):
+class SuggestingGroup(click.Group):
     """A group of commands that suggests the nearest one for an unknown name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which they were added, which is that of use."""
+        """Return the commands in the order in which they were added, not sorted."""
         return list(self.commands)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
@@ -47,7 +47,7 @@ class Suggesting(click.Group):
 
 
 @click.group(
-    cls=Suggesting,
+    cls=SuggestingGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
@@ -70,7 +70,7 @@ def cli() -> None:
     """Who should train with whom: coalitions that nobody wants to leave, with proof."""
 
 
-@cli.command(short_help="Print the script for completion in your shell.")
+@cli.command(short_help="Print a script for completion with Tab.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a script that completes comity's commands and options with Tab.
@@ -110,11 +110,11 @@ def run() -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
-    except SystemExit as leaving:
-        # Our commands return their status; click and rich exit with 1 when the reader of a pipe has gone.
-        return _reader_gone() if leaving.code == 1 else int(leaving.code or 0)
+    except SystemExit as exiting:
+        # Our commands return their status; click and rich exit with 1 when a pipe is broken.
+        return _handle_broken_pipe() if exiting.code == 1 else int(exiting.code or 0)
     except BrokenPipeError:
-        return _reader_gone()
+        return _handle_broken_pipe()
     except OSError as error:
         click.echo(f"Error: the output cannot be written ({error.strerror or error})", err=True)
         return BAD_INPUT
@@ -123,7 +123,7 @@ def run() -> int:
             raise
         click.echo(
             f"Error: {type(error).__name__}: {error}\nThis is a bug in comity; please report it, with the output of "
-            "the same command after COMITY_TRACEBACK=1.",
+            "the same command with COMITY_TRACEBACK=1 set.",
             err=True,
         )
         return BUG
@@ -140,7 +140,7 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _reader_gone() -> int:
-    """Return the exit status that shells use when the reader of a pipe has gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python complains when it flushes
-    return READER_GONE
+def _handle_broken_pipe() -> int:
+    """Redirect the output to the null device, and return the exit status that shells use for a broken pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise flushing at exit would fail
+    return BROKEN_PIPE

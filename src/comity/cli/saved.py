@@ -1,4 +1,4 @@
-"""``comity show`` and ``comity verify``: a saved result printed, as ``comity solve`` prints a new one, and checked."""
+"""``comity show`` and ``comity verify``: print a saved result, as ``comity solve`` does, or check it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Examples:
 @click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def show(run: str, as_json: bool) -> int:
-    """Print a saved result as comity solve does. RUN is a directory that it wrote."""
+    """Print a saved result as comity solve does. RUN is a directory that comity solve wrote."""
     from comity.cli.screen import warn
 
     result = comity.Result.load(run)
@@ -31,7 +31,7 @@ def show(run: str, as_json: bool) -> int:
 
 
 def print_result(result: comity.Result, as_json: bool) -> None:
-    """Print everything but the models as JSON, or the summary and all sections of a result for people."""
+    """Print a result without its models: as JSON, or as text, a summary and sections."""
     from comity.cli.screen import Screen, printable
     from comity.result.sections import Cell, sections, summary
 
@@ -62,9 +62,9 @@ Examples:
 @click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 def verify(run: str, as_json: bool) -> int:
-    """Check that a saved result was not changed, that its coalitions follow from the benefit graph, and its proof.
+    """Check that a saved result is unchanged, that its coalitions follow from the benefit graph, and its proof.
 
-    RUN is a directory that comity solve wrote. The proof is made again from the saved utilities; no rows are needed.
+    RUN is a directory that comity solve wrote. The proof is recomputed from the saved utilities; no rows are needed.
 
     Exit status: 0 accepted, 1 refused, 2 not a result of comity.
     """

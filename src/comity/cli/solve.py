@@ -30,7 +30,7 @@ Examples:
 @study_options("client", "target")
 @click.option("--out", type=click.Path(), metavar="DIR", help="Write the result and the models into a new directory.")
 @click.option("--force", is_flag=True, help="Replace an earlier result in DIR.")
-@click.option("--resume", is_flag=True, help="Continue the training of perceptrons that was interrupted.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted training of perceptrons.")
 @study_options(*(name for name in settings_of(Study) if name not in ("client", "target")))
 @click.option("--study", "study_file", type=click.Path(), metavar="FILE", help="A TOML file with settings.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -38,8 +38,8 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     """Find out who should train with whom, and train their models.
 
     SOURCE is a table (.csv, .tsv, .parquet) in which the column --client names the client of each row, or a directory
-    with a table for each client. Every client gets three models of its own: trained alone, with its coalition, and with
-    its best collaborators if all were willing. For comparison there is one model for all clients. With --out, an HTML
+    with a table for each client. Every client gets three models: trained alone, with its coalition, and with its best
+    collaborators if all were willing. For comparison there is one model for all clients. With --out, an HTML
     report is written beside the result.
 
     A TOML file can hold the same settings under the same names (exclude = ["a", "b"], fine_tune = 20), and also source
@@ -66,14 +66,14 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
         raise click.UsageError("say which column to predict: --target COLUMN.")
     study = Study.from_mapping(settings)
     if force and out is None:
-        raise click.UsageError("--force goes with --out: with it, an earlier result in DIR is replaced.")
+        raise click.UsageError("--force needs --out: it replaces an earlier result in DIR.")
     if out is not None:
         check_output_directory(out, FILES, force=force)
     checkpoint = _checkpoint(out, study, resume)
     with Stages(interrupts.check) as stages:
         stages("reading the table", 0, 1)
         opened = open_source(table, study)
-    warn(opened.warnings)  # now, so that problems of the table are known before the work begins
+    warn(opened.warnings)  # so that problems of the table are seen before the long computation
     with Stages(interrupts.check) as stages:
         result = run(opened, study, stages, checkpoint)
     warn(result.warnings[len(opened.warnings) :])
@@ -89,16 +89,16 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
 
 
 def _checkpoint(out: str | Path | None, study: Study, resume: bool) -> Checkpoint | None:
-    """Return where the training of perceptrons is saved while it lasts: beside the result."""
+    """Return the checkpoint for unfinished training, beside the result, or None if the training cannot be resumed."""
     from comity.families.network.checkpoint import Checkpoint
     from comity.families.registry import FAMILIES
 
     resumes = FAMILIES[study.model].resumes
     if resume and (out is None or not resumes):
-        raise click.UsageError("--resume needs --model mlp and --out: the training was saved beside DIR.")
+        raise click.UsageError("--resume needs --model mlp and --out: unfinished training is saved beside DIR.")
     if out is None or not resumes:
         return None
-    place = Path(out)
-    checkpoint = Checkpoint(place.with_name(f"{place.name}.unfinished"), resume)
+    directory = Path(out)
+    checkpoint = Checkpoint(directory.with_name(f"{directory.name}.unfinished"), resume)
     checkpoint.check()
     return checkpoint

@@ -1,4 +1,4 @@
-"""A client's side, the only code that sees rows: what it may be asked, its answers, and a log of what it gave."""
+"""The client's side, the only code that sees rows: its policy, its answers to questions, and its audit log."""
 
 from comity.client.audit import AuditEntry, read_log
 from comity.client.client import Client

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from comity.client.audit import AuditEntry, AuditLog, now
-from comity.client.policy import Policy, allowed
+from comity.client.policy import Policy, check_allowed
 from comity.client.privacy import Ledger, Privacy
 from comity.errors import ComityError, InputError, RefusedError
 from comity.families.glm.answers.alone import fit_alone
@@ -132,7 +132,7 @@ class Respondent(ABC):
 
     def _compute(self, question: object, rows: int) -> tuple[Any, Packed, int]:
         """Return the answer, as a record and packed, and the number of noisy sums that it consists of."""
-        kind = allowed(self.name, rows, self.policy, question)
+        kind = check_allowed(self.name, rows, self.policy, question)
         if self.policy.only_private and kind in self._rules.not_covered:
             raise RefusedError(
                 f"client {self.name!r} does not answer the question {kind!r}: its answer would leave without noise, "

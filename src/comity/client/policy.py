@@ -16,12 +16,12 @@ class Policy:
 
     Args:
         questions: The kinds of questions that it answers. Default: all.
-        least_rows: The fewest rows with which it answers at all. Default: 10.
-        largest_answer: The most bytes of an answer. Default: no limit.
+        least_rows: With fewer rows than this, it answers nothing. Default: 10.
+        largest_answer: The maximum size of an answer, in bytes. Default: no limit.
         target: The only target that it answers questions about. Default: any.
         share_utilities: Whether other clients may see its utilities. Default: False.
-        only_private: Whether it refuses every answer that would leave without noise. Default: False.
-        least_part: The fewest rows in a fold that it answers about. Default: 2.
+        only_private: Whether it refuses every answer without noise. Default: False.
+        least_part: The minimum number of rows in a fold. Default: 2.
 
     Raises:
         InputError: A value is not allowed.
@@ -48,7 +48,7 @@ class Policy:
         Args:
             name: The client's name.
             kind: The kind of the question.
-            size: The bytes of the answer.
+            size: The size of the answer, in bytes.
 
         Raises:
             RefusedError: If the answer is larger than `largest_answer`.
@@ -60,17 +60,17 @@ class Policy:
             )
 
 
-def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
-    """Return the kind of a question, after checking that a client with this number of rows answers it."""
+def check_allowed(name: str, rows: int, policy: Policy, question: object) -> str:
+    """Check that a client with this number of rows may answer a question, and return the question's kind."""
     kind = kind_of(question)
     if kind is None or kind not in policy.questions:
         asked = type(question).__name__ if kind is None else kind
         raise RefusedError(f"client {name!r} does not answer the question {asked!r}: its policy forbids it")
-    if isinstance(question, AskPrivacy):  # it is about no rows
+    if isinstance(question, AskPrivacy):  # it is answered without rows
         return kind
     if rows < policy.least_rows:
         raise RefusedError(
-            f"client {name!r} has {count(rows, 'row')} and answers only with {policy.least_rows} or more; "
+            f"client {name!r} has {count(rows, 'row')} and answers only if it has {policy.least_rows} or more; "
             f"leave it out ({mention('without', [name])}), or get more rows"
         )
     split = getattr(question, "split", None)
@@ -84,13 +84,13 @@ def allowed(name: str, rows: int, policy: Policy, question: object) -> str:
     if policy.target is not None and target is not None and target != policy.target:
         raise RefusedError(
             f"client {name!r} answers questions about the target {policy.target!r} and not about {target!r}; "
-            "ask for that one, or ask it to change its target"
+            "ask about its target, or ask it to change the target"
         )
     return kind
 
 
 def target_of(question: Any) -> str | None:
-    """Return the name of the target of a question, or None for examples that are no table."""
+    """Return the name of the target of a question, or None if the client's examples are not a table."""
     if isinstance(question, Describe):
         return question.target
     schema = question.schema if hasattr(question, "schema") else question.recipe.schema

@@ -1,8 +1,8 @@
 """Differential privacy of a client's answers: settings, which answers they cover, and the privacy spent so far.
 
-Answers with Gaussian noise compose: noise of z₁, z₂, … times the sensitivity costs as much as one answer with noise of
-1/√(Σ 1/z²) times. Σ 1/z² is called the *strength* of the answers (μ² in Gaussian differential privacy; Dong, Roth and
-Su 2022). ε follows from it and δ by the distribution of privacy losses, which Google's dp-accounting computes.
+Answers with Gaussian noise compose: answers with noise of z₁, z₂, … times the sensitivity cost as much privacy as one
+answer with noise of 1/√(Σ 1/z²) times the sensitivity. Σ 1/z² is called the *strength* of the answers (μ² in Gaussian
+differential privacy; Dong, Roth and Su 2022). Google's dp-accounting computes ε from it and δ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from comity.rows.noise import Noise
 
 COVERED = ("moments", "expand", "slopes", "gradients", "local-steps")
 """Questions whose answers are clipped and noisy."""
-_ABOUT_NO_ROW = ("privacy",)
+_WITHOUT_ROWS = ("privacy",)
 _GRID_STEP = 1e-4  # of the accountant, relative to ε
 _BRACKET_WIDTH = 1e-3  # relative to the strength that a budget allows
 _PURPOSE = "to compute the privacy spent by noisy answers"
@@ -41,14 +41,14 @@ class Privacy:
     `only_private`, refused), and nothing is claimed about them. Without clip and noise, all answers are exact.
 
     Args:
-        clip: Length (Euclidean norm) to which the contribution of a row to a sum is scaled down. Default: no clipping.
+        clip: Largest norm (Euclidean) of a row's contribution to a sum; larger ones are scaled. Default: no clipping.
         noise: Standard deviation of the noise, in units of the sensitivity of the whole answer. Default: 0.0.
-        delta: The δ for which the ε spent is stated, less than one over the number of rows. Default: 1e-06.
-        epsilon: Limit of the ε spent; an answer that would exceed it is refused. Default: no limit.
+        delta: The δ of the (ε, δ) guarantee; it should be less than one over the number of rows. Default: 1e-06.
+        epsilon: Limit of ε over all answers; an answer that would exceed it is refused. Default: no limit.
         generator: Source of the noise, for tests. Default: the operating system's entropy.
 
     Raises:
-        InputError: A value is not allowed, or noise lacks a clip, or a limit lacks noise.
+        InputError: A value is not allowed, noise is set without clip, or epsilon without noise.
         MissingDependencyError: There is noise, and dp-accounting is not installed.
 
     >>> Privacy(clip=1.0, noise=2.0, delta=1e-5).covered
@@ -65,13 +65,13 @@ class Privacy:
         check_settings(self)
         if self.noise and self.clip is None:
             raise InputError(
-                f"there is noise and no clip; give the largest norm of a row's contribution: {mention('clip', ...)}"
+                f"noise needs a clip; give the largest norm of a row's contribution: {mention('clip', ...)}"
             )
         if self.epsilon is not None and not self.noise:
             raise InputError(
-                f"epsilon is limited to {self.epsilon:g} and there is no noise; give its size: {mention('noise', ...)}"
+                f"the limit of epsilon, {self.epsilon:g}, needs noise; give its size: {mention('noise', ...)}"
             )
-        if self.noise and find_spec("dp_accounting") is None:  # it is not loaded yet, which takes a second
+        if self.noise and find_spec("dp_accounting") is None:  # not imported here, because that takes a second
             raise missing_dependency("dp_accounting", _PURPOSE)
 
     @property
@@ -82,7 +82,7 @@ class Privacy:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """The questions whose answers have no noise."""
-        return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *_ABOUT_NO_ROW))
+        return tuple(kind for kind in QUESTIONS if kind not in (*self.covered, *_WITHOUT_ROWS))
 
     @property
     def mechanism(self) -> Noise:
@@ -121,7 +121,7 @@ class Privacy:
         if not within_budget(after, self.epsilon, self.delta):
             raise RefusedError(
                 f"client {name!r} does not answer the question {kind!r}: epsilon would be "
-                f"{epsilon_of(after, self.delta):.4g} (delta {self.delta:g}), it is "
+                f"{epsilon_of(after, self.delta):.4g} (delta {self.delta:g}); it is "
                 f"{epsilon_of(ledger.strength, self.delta):.4g} after earlier answers, and its limit is "
                 f"{self.epsilon:g}; ask for less, or ask it to raise the limit or the noise"
             )
@@ -133,7 +133,7 @@ class Privacy:
             ledger: What has been spent so far.
 
         Returns:
-            The statement that is sent to whoever asks.
+            The statement that answers the question `privacy`.
         """
         return PrivacyStatement(
             clip=self.clip,
@@ -153,7 +153,7 @@ class Privacy:
 
 @dataclass(slots=True)
 class Ledger:
-    """The answers given so far, by kind: those with noise, their releases and strengths (Σ 1/noise²), those without."""
+    """The number of answers by kind: with noise, their releases and strengths (Σ 1/noise²), and without noise."""
 
     answers: Counter[str] = field(default_factory=Counter)
     releases: Counter[str] = field(default_factory=Counter)
@@ -169,7 +169,7 @@ class Ledger:
         """Add entries of the audit log; a refusal costs nothing."""
         for entry in entries:
             kind = entry.question
-            if entry.refused or kind in _ABOUT_NO_ROW:
+            if entry.refused or kind in _WITHOUT_ROWS:
                 continue
             if not entry.releases:
                 self.without_noise[kind] += 1
@@ -192,7 +192,7 @@ def epsilon_of(strength: float, delta: float) -> float:
     bound = strength / 2 + math.sqrt(2 * strength * math.log(1 / delta))  # Bun and Steinke 2016, Proposition 1.3
     accountant = pld.PLDAccountant(value_discretization_interval=_GRID_STEP * bound)
     accountant.compose(events.GaussianDpEvent(1 / math.sqrt(strength)))
-    with np.errstate(over="ignore"):  # the accountant takes an ε above 709 for infinite
+    with np.errstate(over="ignore"):  # the accountant treats ε above 709 as infinite
         return min(float(accountant.get_epsilon(delta)), bound)
 
 
@@ -208,8 +208,8 @@ def within_budget(strength: float, epsilon: float, delta: float) -> bool:
 def _bracket(epsilon: float, delta: float) -> tuple[float, float]:
     """Return a strength within the limit and one beyond it, close to each other.
 
-    The accountant takes a tenth of a second, which is too long for every training step: only a strength between the two
-    is computed exactly.
+    The accountant takes a tenth of a second, which is too long for every training step: ε is computed only for a
+    strength between the two.
     """
     low, high = 0.0, 1.0
     while epsilon_of(high, delta) <= epsilon:

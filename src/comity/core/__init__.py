@@ -1,1 +1,1 @@
-"""What every room uses: names, numbers, files, text, arrays, metrics."""
+"""Code that all other packages use: names, numbers, settings, files, text, arrays, metrics."""

@@ -5,30 +5,30 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-_STANDARD_ERRORS = 1.96  # on either side of an interval of 95 %
+_STANDARD_ERRORS = 1.96  # from the estimate to either end of its 95 % interval
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate and its standard error, from rows that neither chose nor trained a model; NaN if unknown."""
+    """An estimate and its standard error, on rows used neither to train nor to choose a model; NaN if unknown."""
 
     value: float
     error: float
 
     @property
     def low(self) -> float:
-        """The lower end of the interval of 95 %."""
+        """The lower end of the 95 % interval."""
         return self.value - _STANDARD_ERRORS * self.error
 
     @property
     def high(self) -> float:
-        """The upper end of the interval of 95 %."""
+        """The upper end of the 95 % interval."""
         return self.value + _STANDARD_ERRORS * self.error
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A client's number of rows, its metric alone, in its coalition, at best, with one model for all, and the gains."""
+    """A client's number of rows, its metric with each of its four models, and the gains over its model alone."""
 
     rows: int
     alone: Estimate
@@ -59,7 +59,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What `giver` brings `receiver` in their coalition: by how much its cross-fitted loss would rise without it."""
+    """How much the cross-validated loss of `receiver` in its coalition would rise without `giver`."""
 
     giver: str
     receiver: str
@@ -68,7 +68,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """The share of resamples of the rows in which the partition, and each edge giver → receiver, stayed the same."""
+    """The share of resamples of the rows that gave the same partition, and that had each edge giver → receiver."""
 
     resamples: int
     equilibrium: float

@@ -16,7 +16,7 @@ from comity.errors import FormatError, InputError, OutputError
 def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a file, without a byte order mark and with its own line ends."""
     if not os.fspath(path):
-        raise FormatError("the name of the file is empty; give one")
+        raise FormatError("the file name is empty; give a path")
     file = Path(path)
     try:
         raw = file.read_bytes()

@@ -12,13 +12,13 @@ from scipy.special import expit, log_softmax, softmax
 
 from comity.core.arrays import Floats
 
-INTERCEPT_SHARE = 1e-3  # of the penalty holds for intercepts; with none, rows of a single class would have no optimum
+INTERCEPT_SHARE = 1e-3  # of the penalty, for intercepts; without it, rows of a single class have no finite optimum
 _MAX_NEWTON_STEPS = 60
 _MAX_HALVINGS = 30
 
 
-def spare_intercepts(size: int, intercepts: int, share: float = INTERCEPT_SHARE) -> Floats:
-    """Return the factors (size,) of the penalty for each parameter: one, but a small `share` for the intercepts."""
+def penalty_factors(size: int, intercepts: int, share: float = INTERCEPT_SHARE) -> Floats:
+    """Return the factor of the penalty for each parameter (size,): one, and a small `share` for intercepts."""
     factors = np.ones(size)
     factors[-intercepts:] = share
     return factors
@@ -46,7 +46,7 @@ class LogLoss:
         """Return the linear scores (n, outputs) of the rows: log odds, or logits of the softmax."""
         return np.asarray(self.features @ parameters.reshape(-1, self.outputs))
 
-    def rows(self, parameters: Floats) -> Floats:
+    def losses(self, parameters: Floats) -> Floats:
         """Return the loss of every row (n,)."""
         scores = self.scores(parameters)
         if self.outputs == 1:
@@ -61,27 +61,27 @@ class LogLoss:
         """Return the Hessian (d, d) of the loss summed over rows, each row counting `counts` (n,) times."""
         return self._curvature(self.probabilities(parameters), counts)
 
-    def _slope(self, share: Floats, counts: Floats) -> Floats:
+    def _slope(self, probabilities: Floats, counts: Floats) -> Floats:
         target = self.target[:, None]
-        residuals = share - (target if self.outputs == 1 else target == np.arange(self.outputs))
+        residuals = probabilities - (target if self.outputs == 1 else target == np.arange(self.outputs))
         return np.asarray((self.features.T @ (residuals * counts[:, None])).ravel())
 
-    def _curvature(self, share: Floats, counts: Floats) -> Floats:
+    def _curvature(self, probabilities: Floats, counts: Floats) -> Floats:
         if self.outputs == 1:
-            weight = counts * share[:, 0] * (1 - share[:, 0])
+            weight = counts * probabilities[:, 0] * (1 - probabilities[:, 0])
             return np.asarray((self.features * weight[:, None]).T @ self.features)
         size = self.features.shape[1]
         blocks = np.empty((size, self.outputs, size, self.outputs))
         for first in range(self.outputs):
             for second in range(first, self.outputs):
-                weight = counts * share[:, first] * ((first == second) - share[:, second])
+                weight = counts * probabilities[:, first] * ((first == second) - probabilities[:, second])
                 block = (self.features * weight[:, None]).T @ self.features
                 blocks[:, first, :, second] = block
                 blocks[:, second, :, first] = block.T
         return blocks.reshape(self.size, self.size)
 
     def probabilities(self, parameters: Floats) -> Floats:
-        """Return probabilities (n, outputs): of the second class if there are two, else of every class."""
+        """Return probabilities (n, outputs): of the second class if there are two classes, otherwise of every class."""
         scores = self.scores(parameters)
         return np.asarray(expit(scores) if self.outputs == 1 else softmax(scores, axis=1))
 
@@ -93,14 +93,14 @@ class LogLoss:
         total = counts.sum()
 
         def objective(parameters: Floats) -> float:
-            return float(self.rows(parameters) @ counts / total + penalty @ parameters**2)
+            return float(self.losses(parameters) @ counts / total + penalty @ parameters**2)
 
         theta, value = start, objective(start)
         ridge = np.diag(2 * penalty)
         for _ in range(rounds):
-            share = self.probabilities(theta)
-            slope = self._slope(share, counts) / total + 2 * penalty * theta
-            curvature = self._curvature(share, counts) / total + ridge
+            probabilities = self.probabilities(theta)
+            slope = self._slope(probabilities, counts) / total + 2 * penalty * theta
+            curvature = self._curvature(probabilities, counts) / total + ridge
             step = np.linalg.solve(curvature, slope)
             if slope @ step <= 1e-12 * max(value, 1e-12):
                 break
@@ -117,11 +117,11 @@ class LogLoss:
 
 
 def predict_linear(features: Floats, parameters: Floats, classes: int, mean: float, scale: float) -> Floats:
-    """Return what a linear model (d,) predicts for features (n, f), whose last column is ones.
+    """Return the predictions of a linear model (d,) for features (n, f), whose last column is ones.
 
-    Without classes these are values (n,), with the target's mean and scale; else probabilities (n, C).
+    With classes these are probabilities (n, C); otherwise values (n,), scaled back by the target's mean and scale.
     """
     if not classes:
         return np.asarray(features @ parameters * scale + mean)
-    share = LogLoss(features, np.empty(0), classes).probabilities(parameters)
-    return np.column_stack([1 - share, share]) if share.shape[1] == 1 else share
+    found = LogLoss(features, np.empty(0), classes).probabilities(parameters)
+    return np.column_stack([1 - found, found]) if found.shape[1] == 1 else found

@@ -19,7 +19,7 @@ from comity.search.descent import Points
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """The cross-fitted loss of a client with certain weights on the members of a set."""
+    """The cross-validated loss of a client with certain weights on the members of a set."""
 
     client: int
     members: frozenset[int]

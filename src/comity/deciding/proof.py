@@ -1,6 +1,6 @@
 """The proof of a decision: the search measures every utility that the certificate asks for.
 
-The utility of a client with a coalition is minus the cross-fitted loss that the same search finds on the coalition's
+The utility of a client with a coalition is minus the cross-validated loss that the same search finds on the coalition's
 face of the simplex. A larger face contains the smaller ones, so that points found on them count too.
 
 Utilities are estimates. A gain is forgiven if it is within as many standard errors as a client needs to join, or within

@@ -60,11 +60,11 @@ def compare(
         target: The column to predict.
         client: The column with the name of each row's client, if the rows are in one table.
         methods: Names of methods; all by default.
-        seeds: The number of repetitions, with other test rows.
+        seeds: The number of runs, each with different test rows.
         seed: The first seed.
         parts: One part in `parts` of the rows is for tests.
         rounds: Rounds of training that a method may use.
-        local_steps: Gradients that a client computes in a round.
+        local_steps: Gradients that a client computes per round.
         rates: Learning rates of baselines; for each baseline and seed the one with the lowest held-out loss is taken.
         model: Linear models, or perceptrons (``mlp``).
         width: Units in each hidden layer of a perceptron.

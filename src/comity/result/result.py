@@ -133,9 +133,9 @@ class Result:
 
         Returns:
             The ``giver`` and the ``receiver``; the giver's ``weight`` in the receiver's best model; whether the wish is
-            ``met``, so that both are in one coalition; the giver's ``contribution``: the cross-fitted loss that the
-            receiver saves by it in their coalition, missing where none was measured; and in what share of
-            ``resamples`` the edge was found, if there were any.
+            ``met``, so that both are in one coalition; the giver's ``contribution``: how much the receiver's
+            cross-validated loss in their coalition would rise without it, missing if not measured; and the share of
+            ``resamples`` in which the edge was found, if there were any.
         """
         from comity.result.frames import edges_frame
 

@@ -2,7 +2,7 @@
 
 For all targets at once:
 
-1. Minimise the target's cross-fitted loss over weights on the simplex and the penalty, from several starts.
+1. Minimise the target's cross-validated loss over weights on the simplex and the penalty, from several starts.
 2. Drop collaborators one at a time, the one whose absence costs least first.
 3. Of the sets on this way, take the smallest whose loss is within some standard errors of the best.
 

@@ -168,5 +168,5 @@ def test_two_clients_with_one_log_spend_together(tmp_path: Path) -> None:
     one.answer(ask_moments())
     other.answer(ask_moments())
     for client in (one, other):
-        with pytest.raises(RefusedError, match=r"epsilon would be 8\.\d+ \(delta 1e-05\), it is 6\.\d+"):
+        with pytest.raises(RefusedError, match=r"epsilon would be 8\.\d+ \(delta 1e-05\); it is 6\.\d+"):
             client.answer(ask_moments())

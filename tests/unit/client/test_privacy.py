@@ -63,7 +63,7 @@ def test_a_budget_allows_what_is_within_it(limit: float, share: float) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"noise": 1.0}, "there is noise and no clip; .*: clip=…"),
+        ({"noise": 1.0}, "noise needs a clip; .*: clip=…"),
         ({"clip": 0.0}, "clip is 0.0; it must be a number, more than 0"),
         ({"clip": "1"}, "clip is '1'; it must be a number"),
         ({"clip": float("inf")}, "clip is inf; it must be a number"),
@@ -73,7 +73,7 @@ def test_a_budget_allows_what_is_within_it(limit: float, share: float) -> None:
         ({"delta": 0}, "delta is 0; it must be a small probability, more than 0 and less than 0.5"),
         ({"delta": 0.7}, "delta is 0.7; it must be a small probability"),
         ({"clip": 1.0, "noise": 1.0, "epsilon": 0}, "epsilon is 0; it must be a number, more than 0"),
-        ({"clip": 1.0, "epsilon": 3}, "epsilon is limited to 3 and there is no noise"),
+        ({"clip": 1.0, "epsilon": 3}, "the limit of epsilon, 3, needs noise"),
     ],
 )
 def test_settings_that_are_not_allowed(given: dict, message: str) -> None:

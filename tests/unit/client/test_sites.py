@@ -122,14 +122,14 @@ BASE = 'name = "North"\nrows = "rows.csv"\n'
         (BASE + "[policy]\nonly_private = true", r"\[policy\] only_private is true and there is no noise"),
         (BASE + "[privacy]\nclipp = 1", r"\[privacy\] there is no setting 'clipp'; did you mean 'clip'"),
         (BASE + "[privacy]\ngenerator = 1", r"\[privacy\] there is no setting 'generator'"),
-        (BASE + "[privacy]\nnoise = 1.0", r"\[privacy\] there is noise and no clip; .*: clip = …"),
+        (BASE + "[privacy]\nnoise = 1.0", r"\[privacy\] noise needs a clip; .*: clip = …"),
         (BASE + '[privacy]\nclip = "1"', r"\[privacy\] clip is '1'; it must be a number"),
         (BASE + "[privacy]\nclip = nan", r"\[privacy\] clip is nan"),
         (
             BASE + "[privacy]\nclip = 1.0\nnoise = 1.0\ndelta = 0.9",
             r"\[privacy\] delta is 0.9; it must be a small probability",
         ),
-        (BASE + "[privacy]\nclip = 1.0\nepsilon = 1.0", r"\[privacy\] epsilon is limited to 1 and there is no noise"),
+        (BASE + "[privacy]\nclip = 1.0\nepsilon = 1.0", r"\[privacy\] the limit of epsilon, 1, needs noise"),
     ],
 )
 def test_a_message_names_the_file_and_what_is_wrong(text: str, message: str, place: Path) -> None:

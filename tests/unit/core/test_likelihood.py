@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.core.likelihood import INTERCEPT_SHARE, LogLoss, spare_intercepts
+from comity.core.likelihood import INTERCEPT_SHARE, LogLoss, penalty_factors
 
 
 def some_rows(seed: int, classes: int, rows: int = 40, features: int = 3) -> LogLoss:
@@ -22,7 +22,7 @@ def test_slope_and_curvature_agree_with_finite_differences(seed: int, classes: i
     at, counts = rng.normal(size=loss.size), rng.integers(0, 3, len(loss.target)).astype(float)
     for direction in np.eye(loss.size):
         step = 1e-5 * direction
-        ahead, behind = (loss.rows(at + sign * step) @ counts for sign in (1, -1))
+        ahead, behind = (loss.losses(at + sign * step) @ counts for sign in (1, -1))
         assert loss.slope(at, counts) @ direction == pytest.approx((ahead - behind) / 2e-5, abs=1e-4)
         bent = (loss.slope(at + step, counts) - loss.slope(at - step, counts)) / 2e-5
         np.testing.assert_allclose(loss.curvature(at, counts) @ direction, bent, atol=1e-4)
@@ -36,14 +36,14 @@ def test_two_classes_by_softmax_are_logistic_regression() -> None:
     never = np.append(np.zeros(two.size - 1), -1e3)
     spread = np.column_stack([-parameters / 2, parameters / 2, never]).ravel()
     np.testing.assert_allclose(two.probabilities(parameters)[:, 0], as_softmax.probabilities(spread)[:, 1])
-    np.testing.assert_allclose(two.rows(parameters), as_softmax.rows(spread))
+    np.testing.assert_allclose(two.losses(parameters), as_softmax.losses(spread))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("penalty", [1e-6, 1e-2])
 def test_a_fit_has_no_slope(classes: int, penalty: float) -> None:
     loss = some_rows(2, classes)
-    costs = penalty * spare_intercepts(loss.size, loss.outputs)
+    costs = penalty * penalty_factors(loss.size, loss.outputs)
     counts = np.ones(len(loss.target))
     found = loss.fit(counts, costs, np.zeros(loss.size))
     np.testing.assert_allclose(loss.slope(found, counts) / counts.sum() + 2 * costs * found, 0.0, atol=1e-5)
@@ -56,10 +56,10 @@ def test_separable_rows_one_class_constant_and_collinear_columns_do_no_harm() ->
     for target in (x[:, 0] > 0, np.ones(30), np.zeros(30)):
         loss = LogLoss(features, target.astype(float), 2)
         for penalty in (1e-6, 1.0):
-            found = loss.fit(np.ones(30), penalty * spare_intercepts(loss.size, 1), np.zeros(loss.size))
+            found = loss.fit(np.ones(30), penalty * penalty_factors(loss.size, 1), np.zeros(loss.size))
             assert np.isfinite(found).all()
-            assert loss.rows(found).mean() < np.log(2)
+            assert loss.losses(found).mean() < np.log(2)
 
 
 def test_intercepts_are_nearly_spared() -> None:
-    np.testing.assert_array_equal(spare_intercepts(4, 2), [1, 1, INTERCEPT_SHARE, INTERCEPT_SHARE])
+    np.testing.assert_array_equal(penalty_factors(4, 2), [1, 1, INTERCEPT_SHARE, INTERCEPT_SHARE])

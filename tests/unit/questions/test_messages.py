@@ -1,4 +1,4 @@
-"""What whole jobs send: how often a message is packed, and that no record holds JSON text."""
+"""The messages of whole jobs: each is packed and unpacked once, and no record holds JSON text."""
 
 import json
 from collections import Counter
@@ -31,9 +31,9 @@ def test_every_message_is_packed_once_and_unpacked_once(monkeypatch: pytest.Monk
     counts: Counter[str] = Counter()
 
     def counting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*given: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
             counts[name] += 1
-            return function(*given)
+            return function(*arguments)
 
         return counted
 
@@ -45,15 +45,15 @@ def test_every_message_is_packed_once_and_unpacked_once(monkeypatch: pytest.Monk
 
     def carrying(self: comity.InProcess, questions: dict[str, Packed], read: Any) -> dict[str, Any]:
         counts["questions"] += len(questions)
-        counts["different questions"] += len({question.digest for question in questions.values()})
+        counts["distinct questions"] += len({question.digest for question in questions.values()})
         return carry(self, questions, read)
 
     monkeypatch.setattr(comity.InProcess, "_carry", carrying)
     comity.solve(clients(), target="y", judges=2)
-    assert counts["questions"] == 12, "three clients are asked for columns, moments, evaluations and their privacy"
+    assert counts["questions"] == 12, "three clients, each asked for columns, moments, an evaluation and its privacy"
     answers = counts["questions"]
     assert counts["unpack"] == counts["questions"] + answers
-    assert counts["pack"] == counts["different questions"] + answers
+    assert counts["pack"] == counts["distinct questions"] + answers
     assert counts["check"] == answers
 
 
@@ -83,7 +83,7 @@ def test_no_record_of_a_job_holds_json(job: str, monkeypatch: pytest.MonkeyPatch
     kinds = {packed.kind for packed in sent}
     assert {"Describe", "Description", "Evaluation", "PrivacyAnswer"} <= kinds <= set(RECORDS)
     texts = {value for packed in sent for value in values_in(unpack(packed)) if isinstance(value, str)}
-    assert "regression" in texts or "classes" in texts, "texts within records are looked at"
+    assert "regression" in texts or "classes" in texts, "values_in finds no texts in records"
     for text in texts:
         try:
             parsed = json.loads(text)

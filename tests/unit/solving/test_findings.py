@@ -1,4 +1,4 @@
-"""The whole way through a federation: rounds, honesty, what is learned."""
+"""From a federation to coalitions, models and their evaluation: rounds, repeatability, refusals."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +17,7 @@ from comity.study import Study
 
 
 def federation(clients: int, rows: int = 40, classes: int = 0, seed: int = 0, features: int = 4) -> InProcess:
-    """Two groups with opposite effects; the target is a number, or one of several classes."""
+    """Return clients of two groups with opposite effects; the target is a number, or one of several classes."""
     rng = np.random.default_rng(seed)
     names = [f"x{number}" for number in range(features)]
     effects = rng.normal(size=(features, max(classes, 1))) * 2 / np.sqrt(features)
@@ -32,29 +32,29 @@ def federation(clients: int, rows: int = 40, classes: int = 0, seed: int = 0, fe
     return InProcess(tuple(members))
 
 
-def found(federation: InProcess, study: Study) -> Findings:
+def findings_of(federation: InProcess, study: Study) -> Findings:
     return learn(Request(federation, study))
 
 
 @pytest.mark.parametrize("clients", [5, 40])
-def test_a_number_takes_at_most_eight_rounds(clients: int) -> None:
+def test_regression_takes_at_most_eight_rounds(clients: int) -> None:
     members = federation(clients, rows=24)
-    learned = found(members, Study("y", folds=2, judges=2, repeats=1))
+    learned = findings_of(members, Study("y", folds=2, judges=2, repeats=1))
     assert members.traffic.rounds <= 8
     assert len(learned.evaluated.evaluations) == clients
 
 
 @pytest.mark.parametrize("clients", [5, 20])
-def test_classes_take_at_most_thirty_rounds(clients: int) -> None:
+def test_classification_takes_at_most_thirty_rounds(clients: int) -> None:
     members = federation(clients, rows=40, classes=2)
-    learned = found(members, Study("y", folds=2, judges=2, repeats=1))
+    learned = findings_of(members, Study("y", folds=2, judges=2, repeats=1))
     assert members.traffic.rounds <= 30
     assert len(learned.evaluated.evaluations) == clients
 
 
-def test_many_clients_decide_in_several_views_at_once_and_as_few_do_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_for_many_clients_give_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     study = Study("y", folds=2, judges=2, repeats=1)
-    one_by_one = found(federation(5, rows=24), study)
+    without_threads = findings_of(federation(5, rows=24), study)
     pools: list[int] = []
 
     def pool(threads: int) -> ThreadPoolExecutor:
@@ -63,17 +63,17 @@ def test_many_clients_decide_in_several_views_at_once_and_as_few_do_one_by_one(m
 
     monkeypatch.setattr(comity.solving.findings, "_MIN_CLIENTS_FOR_THREADS", 5)
     monkeypatch.setattr(comity.solving.findings, "ThreadPoolExecutor", pool)
-    at_once = found(federation(5, rows=24), study)
-    assert pools, "views were decided in threads"
-    assert at_once.decision.equilibrium.coalitions == one_by_one.decision.equilibrium.coalitions
-    np.testing.assert_equal(at_once.evaluated.models, one_by_one.evaluated.models)
-    for client, each in one_by_one.evaluated.evaluations.items():
-        np.testing.assert_array_equal(at_once.evaluated.evaluations[client].values, each.values)
+    with_threads = findings_of(federation(5, rows=24), study)
+    assert pools, "no thread was started"
+    assert with_threads.decision.equilibrium.coalitions == without_threads.decision.equilibrium.coalitions
+    np.testing.assert_equal(with_threads.evaluated.models, without_threads.evaluated.models)
+    for client, each in without_threads.evaluated.evaluations.items():
+        np.testing.assert_array_equal(with_threads.evaluated.evaluations[client].values, each.values)
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
-def test_groups_are_found_and_gain(classes: int) -> None:
-    learned = found(
+def test_coalitions_lie_within_groups_and_losses_fall(classes: int) -> None:
+    learned = findings_of(
         federation(6, rows=60, classes=classes, features=12, seed=4),
         Study("y", judges=3, repeats=1, metric="log-loss" if classes else "rmse"),
     )
@@ -82,18 +82,18 @@ def test_groups_are_found_and_gain(classes: int) -> None:
     assert all(any(coalition <= group for group in groups) for coalition in coalitions)
     assert learned.certificate.proved
     assert {kind: len(models) for kind, models in learned.evaluated.models.items()} == dict.fromkeys(ModelKind, 6)
-    assert np.mean([learned.evaluated.evaluations[client].gains[1] for client in learned.problem.rows]) < 0  # less loss
+    assert np.mean([learned.evaluated.evaluations[client].gains[1] for client in learned.problem.rows]) < 0
 
 
-def test_it_is_the_same_again_and_differs_with_the_seed() -> None:
-    one, again, other = (found(federation(4), Study("y", judges=2, seed=seed)) for seed in (0, 0, 1))
-    np.testing.assert_equal(one.evaluated.models, again.evaluated.models)
-    assert list(one.game.records()) == list(again.game.records())
+def test_the_seed_determines_the_result() -> None:
+    one, same, other = (findings_of(federation(4), Study("y", judges=2, seed=seed)) for seed in (0, 0, 1))
+    np.testing.assert_equal(one.evaluated.models, same.evaluated.models)
+    assert list(one.game.records()) == list(same.game.records())
     assert not np.array_equal(one.decision.points["best"].losses, other.decision.points["best"].losses)
 
 
-def test_who_stays_alone_gets_in_its_coalition_what_it_has_alone() -> None:
-    learned = found(federation(3, rows=200), Study("y"))
+def test_the_coalition_model_of_a_client_alone_is_its_model_alone() -> None:
+    learned = findings_of(federation(3, rows=200), Study("y"))
     for place, client in enumerate(learned.decision.clients):
         if len(learned.decision.equilibrium.coalition_of(client)) == 1:
             models = learned.evaluated.models
@@ -106,51 +106,51 @@ def test_who_stays_alone_gets_in_its_coalition_what_it_has_alone() -> None:
     assert {len(c) for c in learned.decision.equilibrium.coalitions} <= {1, 2}
 
 
-def test_a_client_may_be_best_served_by_another_alone() -> None:
-    """Its own twenty rows are noise; the other's thousand show what it wants: then its model is the other's."""
+def test_models_differ_from_those_alone_if_and_only_if_others_have_weight() -> None:
+    """One client has 1,000 rows and the other 40 rows with the same effects."""
     rng = np.random.default_rng(0)
     large, small = rng.normal(size=(1000, 3)), rng.normal(size=(40, 3))
     frames = [pd.DataFrame(x, columns=list("abc")) for x in (large, small)]
     scores = [frame.sum(axis=1) + rng.logistic(size=len(frame)) * 0.5 for frame in frames]
     members = [f.assign(y=np.where(s > 0, "yes", "no")) for f, s in zip(frames, scores, strict=True)]
-    learned = found(InProcess((Client("large", members[0]), Client("small", members[1]))), Study("y", judges=2))
+    learned = findings_of(InProcess((Client("large", members[0]), Client("small", members[1]))), Study("y", judges=2))
     models = learned.evaluated.models
-    for kind, at in learned.decision.points.items():
+    for kind, point in learned.decision.points.items():
         for client in range(2):
-            shared = at.weights[client].sum() > at.weights[client, client]
+            shared = point.weights[client].sum() > point.weights[client, client]
             same = np.array_equal(models[ModelKind(kind)][client], models[ModelKind.ALONE][client])
             assert shared != same
 
 
 @pytest.mark.parametrize(("folds", "judges"), [(5, 10), (5, 2), (3, 2), (2, 5)])
-def test_few_rows_leave_no_fold_of_a_view_empty(folds: int, judges: int) -> None:
-    for seed in range(2):  # by the seed and their names, clients split their rows
+def test_ten_rows_leave_no_fold_empty(folds: int, judges: int) -> None:
+    for seed in range(2):  # clients split their rows by the seed and their names
         study = Study("y", folds=folds, judges=judges, resamples=2, seed=seed)
-        learned = found(federation(2, rows=10, seed=seed), study)
+        learned = findings_of(federation(2, rows=10, seed=seed), study)
         assert all(np.isfinite(models).all() for models in learned.evaluated.models.values())
 
 
-def test_resamples_are_decided_too() -> None:
-    learned = found(federation(4), Study("y", judges=2, resamples=3))
+def test_every_resample_has_a_decision() -> None:
+    learned = findings_of(federation(4), Study("y", judges=2, resamples=3))
     assert len(learned.resampled) == 3
 
 
 @pytest.mark.parametrize("options", [{"weights": "client"}, {"rule": "clip"}, {"penalty": 0.01}, {"confidence": 3.0}])
 @pytest.mark.parametrize("classes", [0, 2])
-def test_options_work(options: dict, classes: int) -> None:
-    learned = found(federation(4, classes=classes), Study("y", judges=2, repeats=1, **options))
+def test_models_are_finite_with_every_option(options: dict, classes: int) -> None:
+    learned = findings_of(federation(4, classes=classes), Study("y", judges=2, repeats=1, **options))
     assert all(np.isfinite(models).all() for models in learned.evaluated.models.values())
     if "penalty" in options:
         np.testing.assert_allclose(list(learned.evaluated.penalties.values()), 0.01)
 
 
-def test_too_few_rows_one_client_and_refusals_are_said() -> None:
+def test_errors_name_too_few_rows_a_single_client_and_refusals() -> None:
     few = federation(3, rows=40)
     small = InProcess((*few.members[:2], Client("small", few.members[2].rows.head(9), Policy(least_rows=5))))
     with pytest.raises(InputError, match="client 'small' has 9 rows, too few for 5 folds and 10 judges"):
-        found(small, Study("y"))
+        findings_of(small, Study("y"))
     with pytest.raises(InputError, match="one client only"):
-        found(InProcess(few.members[:1]), Study("y"))
+        findings_of(InProcess(few.members[:1]), Study("y"))
     silent = InProcess((*few.members[:2], Client("silent", few.members[2].rows, Policy(questions=("describe",)))))
     with pytest.raises(RefusedError, match="'silent' does not answer the question 'moments'"):
-        found(silent, Study("y"))
+        findings_of(silent, Study("y"))

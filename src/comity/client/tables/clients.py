@@ -92,20 +92,20 @@ def warnings_about(clients: Iterable[Client]) -> tuple[str, ...]:
 
     >>> frame = pd.DataFrame({"ward": ["North", "north", "South"], "age": [61, 48, 75]})
     >>> warnings_about(read_clients(frame, client="ward"))
-    ("'North' and 'north' are taken for two clients",)
+    ("'North' and 'north' are treated as two clients",)
     """
     pairs = lookalikes(client.name for client in clients)
-    return tuple(f"{shown(first)} and {shown(other)} are taken for two clients" for first, other in pairs)
+    return tuple(f"{shown(first)} and {shown(other)} are treated as two clients" for first, other in pairs)
 
 
 def _split_by_client(table: Table, client: str | None, exclude: Collection[str]) -> dict[str, pd.DataFrame]:
     """Return the rows of each client in a table of all clients."""
     if client is None:
-        raise table.wrong(f"say which column names the client: {mention('client', ...)}; {list_columns(table.names)}")
+        raise table.error(f"say which column names the client: {mention('client', ...)}; {list_columns(table.names)}")
     _check_columns([table], [client, *exclude])
     columns = table.read([name for name in table.names if name not in exclude], [client])
     if len(columns) < 2:
-        raise table.wrong(f"there is no column but {client!r}; check the columns and what was excluded")
+        raise table.error(f"there is no column but {client!r}; check the columns and what was excluded")
     owners, names = _owners(table, client, columns.pop(client))
     # Columns are sorted by client and cut one at a time, and the original column is freed, to save memory.
     order = np.argsort(owners, kind="stable")
@@ -122,7 +122,7 @@ def _owners(table: Table, client: str, values: Values) -> tuple[NDArray[np.intp]
     """Return each row's owner (n,), as a position in the list of names that is returned with it."""
     codes, different = pd.factorize(values)
     if missing := int((codes < 0).sum()):
-        raise table.wrong(
+        raise table.error(
             f"column {client!r}, which names the client, is missing in {missing:,} of {len(codes):,} rows; fill it in, "
             "or take these rows out (in a CSV file, NA, None, null and the like count as missing)"
         )
@@ -140,12 +140,12 @@ def _rows_of(name: str, table: Table, client: str | None, exclude: Collection[st
     if client is not None:
         _, names = _owners(table, client, columns.pop(client))
         if len(names) > 1:
-            raise table.wrong(
+            raise table.error(
                 f"column {client!r} has {shown(names[0])} and {shown(names[1])}, but all these rows should belong to "
                 f"{shown(name)}; give a table for each client, or one table for all"
             )
     if not columns:
-        raise table.wrong("no column is left; check the columns and what was excluded")
+        raise table.error("no column is left; check the columns and what was excluded")
     # The caller's rows are copied, so that later changes to them do not reach the client.
     return _frame(columns, copy=isinstance(table, FrameTable))
 
@@ -166,4 +166,4 @@ def _check_columns(tables: Iterable[Table], names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             message = f"there is no column {shown(name)}; {list_columns(known, name)}"
-            raise tables[0].wrong(message) if len(tables) == 1 else InputError(message)
+            raise tables[0].error(message) if len(tables) == 1 else InputError(message)

@@ -20,7 +20,7 @@ def rows_in_part(columns: int) -> int:
 
 
 class Column:
-    """A column that grows by parts. A number takes eight bytes; a text takes four, and each distinct text is kept once.
+    """A column read in parts. A number takes eight bytes; a text takes four, and each distinct text is kept once.
 
     It is one array that grows in place. A list of parts, joined at the end, would take twice the memory, because the
     freed parts leave gaps that are too small for the whole array.
@@ -34,7 +34,7 @@ class Column:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the parts do not fit together: read as one column they would have been text."""
+        """Whether the kinds of the parts do not fit together, so that the whole column is text."""
         return _common_kind(self._kinds) == "inconsistent"
 
     def add(self, values: pd.Series) -> None:
@@ -60,10 +60,10 @@ class Column:
             self._values[start : self._filled] = np.nan if kind == "empty" else values.to_numpy()
 
     def _codes(self, values: pd.Series) -> NDArray[Any]:
-        """Return the position of each text among the column's levels, -1 where it is missing."""
+        """Return the position of each text among the column's levels, or -1 if it is missing."""
         codes, distinct = pd.factorize(values)
         known = [self._levels.setdefault(level, len(self._levels)) for level in distinct]
-        positions: NDArray[Any] = np.array([*known, -1], np.int32)[codes]  # code -1, a missing value, takes the last
+        positions: NDArray[Any] = np.array([*known, -1], np.int32)[codes]  # code -1, of a missing value, picks the last
         return positions
 
     def finish(self) -> Values:
@@ -84,7 +84,7 @@ def _common_kind(parts: set[str]) -> str:
     missing = "empty" in parts
     if kinds == {"text"}:
         return "text"
-    if kinds and kinds <= {"bool", "flags"}:  # an array of type bool, as of whole numbers, has no missing values
+    if kinds and kinds <= {"bool", "flags"}:  # arrays of bool, like those of int, hold no missing values
         return "flags" if missing or "flags" in kinds else "bool"
     if len(kinds) == 1 and not missing:
         return "inconsistent" if "other" in kinds else kinds.pop()

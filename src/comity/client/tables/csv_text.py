@@ -57,7 +57,7 @@ class CsvTable:
         names = tuple(name if name.strip() else f"Unnamed: {place}" for place, name in enumerate(header))
         return cls(path, names, delimiter)
 
-    def wrong(self, message: str) -> FormatError:
+    def error(self, message: str) -> FormatError:
         """Return an error about this file."""
         return FormatError(f"{self.path}: {message}")
 

@@ -33,10 +33,10 @@ class ParquetTable:
         with _opened(path) as file:
             names, rows = file.schema_arrow.names, file.metadata.num_rows
         if not rows:
-            raise FormatError(f"{path}: there are no rows in it")
+            raise FormatError(f"{path}: there are no rows")
         return cls(path, tuple(name for name in names if not _INDEX.fullmatch(name)))
 
-    def wrong(self, message: str) -> FormatError:
+    def error(self, message: str) -> FormatError:
         """Return an error about this file."""
         return FormatError(f"{self.path}: {message}")
 

@@ -27,8 +27,8 @@ class Table(Protocol):
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
 
-    def wrong(self, message: str) -> InputError:
-        """Return an error about this table."""
+    def error(self, message: str) -> InputError:
+        """Return an error whose message begins with this table's name."""
 
     def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
         """Return the columns to `keep`; values of the columns in `as_text` are not turned into numbers."""
@@ -36,7 +36,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True)
 class FrameTable:
-    """A DataFrame; messages of errors begin with its `title`."""
+    """A DataFrame; error messages begin with `title`."""
 
     frame: pd.DataFrame
     title: str
@@ -46,13 +46,13 @@ class FrameTable:
         """The names of the columns, as text."""
         return tuple(level_of(name) for name in self.frame.columns)
 
-    def wrong(self, message: str) -> InputError:
-        """Return an error about this table."""
+    def error(self, message: str) -> InputError:
+        """Return an error whose message begins with this table's name."""
         return InputError(f"{self.title}: {message}")
 
     def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
         """Return the columns to `keep`, unchanged."""
-        return {name: self.frame.iloc[:, place].array for place, name in enumerate(self.names) if name in keep}
+        return {name: self.frame.iloc[:, position].array for position, name in enumerate(self.names) if name in keep}
 
 
 _READERS: dict[str, Callable[[Path], Table]] = {
@@ -71,17 +71,17 @@ def open_table(source: Any, title: str) -> Table:
     if isinstance(source, pd.DataFrame):
         if isinstance(source.columns, pd.MultiIndex):
             raise InputError(
-                f"{title}: its columns have names of {source.columns.nlevels} levels; give them plain names"
+                f"{title}: its column names have {source.columns.nlevels} levels; give each column one name"
             )
         if not len(source):
-            raise InputError(f"{title}: there are no rows in it")
+            raise InputError(f"{title}: there are no rows")
         table = FrameTable(source, title)
     elif isinstance(source, str | os.PathLike):
         table = _READERS[_ending(_check_file(source))](Path(source))
     else:
         raise InputError(f"{title} must be a DataFrame or the path of a file, not {shown(type(source).__name__)}")
     if repeated := [name for name, count in Counter(table.names).items() if count > 1]:
-        raise table.wrong(f"there are two columns {shown(repeated[0])}; give every column its own name")
+        raise table.error(f"there are two columns {shown(repeated[0])}; give every column its own name")
     return table
 
 
@@ -99,22 +99,22 @@ def open_tables_by_client(source: Source) -> dict[str, Table] | None:
         ending = "" if path.is_dir() else _ending(path)
         if not ending:  # skipping it might leave out a client
             raise FormatError(
-                f"{source}: {path.name!r} is not a client's table, which would be a file that ends in {_ENDINGS}; "
-                "take it out, or convert it"
+                f"{source}: {path.name!r} is not a client's table, a file whose name ends in {_ENDINGS}; "
+                "remove or convert it"
             )
         name = path.name[: -len(ending)]
         if name in tables:
-            raise FormatError(f"{source}: there are two files of client {shown(name)}; leave one")
+            raise FormatError(f"{source}: there are two files for client {shown(name)}; keep one")
         tables[name] = open_table(path, str(path))
     if not tables:
-        raise FormatError(f"{source}: there is no file in it; a directory has a table for each client")
+        raise FormatError(f"{source}: there is no file in this directory; it must have a table for each client")
     return tables
 
 
 def _check_file(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     if not os.fspath(source):
-        raise FormatError("the name of the file is empty; give one")
+        raise FormatError("the file name is empty; give a path")
     if not path.exists():
         raise FormatError(f"{path}: there is no such file; {_suggestion(path)}")
     if path.is_dir():
@@ -122,14 +122,14 @@ def _check_file(source: str | os.PathLike[str]) -> Path:
     if not path.is_file():  # a pipe cannot be read twice
         raise FormatError(f"{path}: this is not a regular file; write its content to one")
     if not _ending(path):
-        raise FormatError(f"{path}: a table is read from a file that ends in {_ENDINGS}; convert it, or rename it")
+        raise FormatError(f"{path}: the name of a table must end in {_ENDINGS}; convert the file, or rename it")
     return path
 
 
 def _suggestion(path: Path) -> str:
     """Return a hint: a file in the same directory with a similar name, if there is one."""
-    neighbours = [neighbour.name for neighbour in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = difflib.get_close_matches(path.name, neighbours, n=1)
+    files = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, files, n=1)
     return f"did you mean {str(path.with_name(close[0]))!r}?" if close else "check the path"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from comity.core.arrays import Floats, Integers
-from comity.core.likelihood import spare_intercepts
+from comity.core.likelihood import penalty_factors
 from comity.core.progress import Advance
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.federation import Federation
@@ -74,7 +74,7 @@ class ConvexFront:
         A step that does not lower the loss is shortened and tried again: undamped, Newton's method diverges on rows
         that are nearly separable.
         """
-        penalised = spare_intercepts(self.size, self.intercepts)
+        penalised = penalty_factors(self.size, self.intercepts)
         best, tried = request.start.copy(), request.start.copy()
         values = np.full(len(best), np.inf)
         active = np.arange(len(best))

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from comity.core.arrays import Floats, Integers
-from comity.core.likelihood import INTERCEPT_SHARE, spare_intercepts
+from comity.core.likelihood import INTERCEPT_SHARE, penalty_factors
 from comity.families.glm.quadratic_trials import QuadraticTrials
 from comity.search.descent import Points
 
@@ -74,7 +74,7 @@ class QuadraticFront:
     def penalised(self) -> Floats:
         """The diagonal of D (d,): ones, but nearly zero for the intercepts."""
         share = INTERCEPT_SHARE if self.likelihood else _INTERCEPT_SHARE
-        return spare_intercepts(self.cross.shape[2], self.intercepts, share)
+        return penalty_factors(self.cross.shape[2], self.intercepts, share)
 
     @cached_property
     def unit(self) -> Floats:
@@ -100,7 +100,7 @@ class QuadraticFront:
         return np.asarray(self.rows.sum(axis=1) / self.repeats * self.unit)
 
     def trials(self, target: Integers) -> QuadraticTrials:
-        """Return the cross-fitted losses of P targets (P,) as functions of weights: see `QuadraticTrials`."""
+        """Return the cross-validated losses of P targets (P,) as functions of weights: see `QuadraticTrials`."""
         return QuadraticTrials(self, target)
 
     def models(self, target: Integers, weights: Floats, log_penalty: Floats) -> Floats:

@@ -94,7 +94,7 @@ class QuadraticTrials:
         return np.asarray(np.linalg.solve(system, right[..., None])[..., 0])
 
     def losses(self, weights: Floats, log_penalty: Floats) -> Floats:
-        """Return each target's mean cross-fitted loss (P,) for weights (P, N) and logarithms of penalties (P,)."""
+        """Return each target's mean cross-validated loss (P,) for weights (P, N) and logarithms of penalties (P,)."""
         return self.mean_losses(self.outcomes(weights, log_penalty))
 
     def losses_by_penalty(self, weights: Floats, logs: Floats) -> Floats:

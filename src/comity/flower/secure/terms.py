@@ -1,4 +1,4 @@
-"""The terms of a secure sum: who shares secrets with whom, and how large values may be."""
+"""The terms of a secure sum: which clients share secrets, and how large values may be."""
 
 import math
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ class Terms:
     """How secrets are shared, and the largest value in a sum.
 
     Each client shares its secrets among `shares` clients, including itself (0: all; with hundreds of clients a smaller
-    odd number suffices). More than the fraction `threshold` of the shares reveals a secret: so many clients must stay
-    until the end of the sum, and so many could reveal another's answer if they colluded with the coordinator. Values
-    beyond `largest` are refused.
+    odd number suffices). More than the fraction `threshold` of its shares is needed to recover a secret: that many
+    clients must stay until the end of the sum, and that many, if they collude with the coordinator, can reveal another
+    client's answer. Values beyond `largest` are refused.
     """
 
     shares: int = 0
@@ -40,7 +40,7 @@ class Terms:
         return min(self.shares or clients, clients)
 
     def needed(self, clients: int) -> int:
-        """Return the number of shares that reveal a secret, for this number of clients.
+        """Return the number of shares needed to recover a secret, for this number of clients.
 
         >>> [Terms().needed(clients) for clients in (2, 3, 4, 5, 9)]
         [2, 2, 3, 3, 5]
@@ -59,5 +59,5 @@ class Terms:
         SystemRandom().shuffle(ring)
         if self.shares_among(len(ring)) == len(ring):
             return {node: set(ring) for node in ring}
-        reach = range(-(self.shares // 2), self.shares // 2 + 1)
-        return {node: {ring[(place + away) % len(ring)] for away in reach} for place, node in enumerate(ring)}
+        offsets = range(-(self.shares // 2), self.shares // 2 + 1)
+        return {node: {ring[(at + offset) % len(ring)] for offset in offsets} for at, node in enumerate(ring)}

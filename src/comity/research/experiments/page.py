@@ -12,9 +12,9 @@ _INTRODUCTION = """\
 
 The tables of Cui et al., *Collaboration Equilibrium in Federated Learning* (KDD 2022), with the paper's values next to
 ours. `make page` generates this page from the results in `docs/results`; `comity reproduce NAME` writes such a result
-(`table.json`), with the settings, every seed and client, and the times. A value with ± is a mean over seeds and their
+(`table.json`), with the settings, every seed and client, and the times. A value with ± is the mean over seeds with the
 standard deviation; the paper does not define its ±. Times are per seed, on average, on a machine with two cores that
-ran other work too. SPO, CE and comity's models alone come from one search, so each row shows its whole time.
+ran other work too. SPO, CE and comity's models alone come from one search, and each row shows its total time.
 """
 
 

@@ -127,7 +127,7 @@ def test_a_column_for_the_client_in_its_own_table_is_checked_and_left_out() -> N
 
 def test_names_that_look_alike_are_returned_as_warnings_and_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     clients = read_clients(pd.DataFrame({"site": ["North", "north ", "South"], "x": 1}), "site")
-    assert warnings_about(clients) == ("'North' and 'north ' are taken for two clients",)
+    assert warnings_about(clients) == ("'North' and 'north ' are treated as two clients",)
     assert warnings_about(clients[1:]) == ()
     assert capsys.readouterr() == ("", "")
 
@@ -144,7 +144,7 @@ def test_names_that_look_alike_are_returned_as_warnings_and_not_printed(capsys: 
         (FRAME[["site"]], "site", "there is no column but 'site'"),
         (FRAME.set_axis(["site", "age", "age", "died"], axis=1), "site", "the table: there are two columns 'age'"),
         (FRAME.set_axis(["site", "1", 1, "died"], axis=1), "site", "the table: there are two columns '1'"),
-        (pd.concat({"a": FRAME}, axis=1), "site", "names of 2 levels"),
+        (pd.concat({"a": FRAME}, axis=1), "site", "column names have 2 levels"),
         (FRAME.assign(site=["a", " ", "a", "b"]), "site", "empty name"),
         ({}, None, "no clients"),
         ({"A": FRAME}, None, "one client only"),
@@ -153,7 +153,7 @@ def test_names_that_look_alike_are_returned_as_warnings_and_not_printed(capsys: 
         ({"A": FRAME, "B": FRAME[:0]}, None, "client 'B': there are no rows"),
         ({"A": FRAME, "B": FRAME.drop(columns="site")}, "site", "client 'B': there is no column 'site'"),
         ([1, 2], "site", "the table must be a DataFrame or the path of a file, not 'list'"),
-        ("", "site", "the name of the file is empty"),
+        ("", "site", "the file name is empty"),
         ("no/such.csv", "site", "no/such.csv: there is no such file"),
     ],
 )  # fmt: skip
@@ -190,7 +190,7 @@ def test_the_column_of_the_client_cannot_be_excluded() -> None:
         ("t.csv.gz", b"", "there is nothing in it"),
         ("t.parquet", b"site,x\nA,1\n", "not a Parquet file that can be read"),
         ("t.parquet", b"", "not a Parquet file that can be read"),
-        ("t.xlsx", b"", r"a table is read from a file that ends in \.csv, .* or \.parquet"),
+        ("t.xlsx", b"", r"the name of a table must end in \.csv, .* or \.parquet"),
     ],
 )
 def test_a_bad_file_gets_one_message_that_begins_with_its_name(
@@ -256,9 +256,9 @@ def test_bad_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({}, "there is no file in it"),
+        ({}, "there is no file in this directory"),
         ({"A.csv": "x\n1\n", "notes.txt": ""}, "'notes.txt' is not a client's table"),
-        ({"A.csv": "x\n1\n", "A.tsv": "x\n1\n"}, "two files of client 'A'"),
+        ({"A.csv": "x\n1\n", "A.tsv": "x\n1\n"}, "two files for client 'A'"),
         ({"A.csv": "x\n1\n"}, "one client only"),
         ({"A.csv": "x\n1\n", "B.csv": ""}, "B.csv: there is nothing in it"),
     ],

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.client import Client
-from comity.core.likelihood import LogLoss, spare_intercepts
+from comity.core.likelihood import LogLoss, penalty_factors
 from comity.families.glm.convex_front import ConvexFront, ModelRequest
 from comity.families.problem import state_problem
 from comity.federation import InProcess
@@ -47,7 +47,7 @@ def one(weights: np.ndarray, penalty: float, size: int) -> ModelRequest:
 
 def slope_at(front: ConvexFront, loss: LogLoss, weights: np.ndarray, penalty: float, model: np.ndarray) -> np.ndarray:
     counts = np.repeat(weights, [len(member.rows) for member in front.federation.members])
-    costs = penalty * spare_intercepts(front.size, loss.outputs)
+    costs = penalty * penalty_factors(front.size, loss.outputs)
     return loss.slope(model, counts) / counts.sum() + 2 * costs * model
 
 
@@ -70,7 +70,7 @@ def test_models_move_with_the_weights_as_the_implicit_function_theorem_says(seed
     rows = np.array([len(member.rows) for member in front.federation.members], float)
     model = front.newton(one(weights, penalty, front.size), 20)[0]
     counts = np.repeat(weights, rows.astype(int))
-    costs = penalty * spare_intercepts(front.size, 1)
+    costs = penalty * penalty_factors(front.size, 1)
     curvature = loss.curvature(model, counts) / counts.sum() + np.diag(2 * costs)
     for j in range(3):
         own = np.repeat(np.eye(3)[j], rows.astype(int))
@@ -116,7 +116,7 @@ def test_the_expansion_finds_nearly_the_same_models() -> None:
     exact = front.newton(one(weights, 1e-3, 4), 20)[0]
     near = expanded[0].models(FIRST, weights[None], np.log([1e-3]))[0]
     counts = np.repeat(weights, [len(member.rows) for member in front.federation.members])
-    best, found, start = (loss.rows(model) @ counts for model in (exact, near, points[0]))
+    best, found, start = (loss.losses(model) @ counts for model in (exact, near, points[0]))
     assert best <= found <= best + 0.2 * (start - best)
 
 

@@ -154,7 +154,7 @@ def logistic(rows: int, folds: int) -> tuple[QuadraticFront, LogLoss]:
     masks = [(np.arange(rows) % folds == k).astype(float) for k in range(folds)]
     curvature = np.stack([loss.curvature(TRUTH, mask) for mask in masks])
     slope = np.stack([loss.slope(TRUTH, mask) for mask in masks])
-    level = np.array([loss.rows(TRUTH) @ mask for mask in masks])
+    level = np.array([loss.losses(TRUTH) @ mask for mask in masks])
     level += -slope @ TRUTH + np.einsum("i,kij,j->k", TRUTH, curvature, TRUTH) / 2
     sums = (curvature / 2, (curvature @ TRUTH - slope) / 2, level, np.array([mask.sum() for mask in masks]))
     return QuadraticFront(*(each[None] for each in sums), likelihood=True), loss
@@ -165,7 +165,7 @@ def test_the_standard_error_of_a_log_likelihood_is_about_right() -> None:
     front, loss = logistic(20_000, folds=2)
     one, other = TRUTH + np.array([[0.05, 0.0, 0.0], [0.0, -0.1, 0.05]])
     wide = [np.broadcast_to(model, (1, 2, 3)) for model in (one, other)]
-    expected = (loss.rows(other) - loss.rows(one)).std() / np.sqrt(20_000)
+    expected = (loss.losses(other) - loss.losses(one)).std() / np.sqrt(20_000)
     assert all_trials(front).standard_error(*wide)[0] == pytest.approx(expected, rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""The made-up hospitals have the truth that they are for: who gains from whom is known."""
+"""The made-up hospitals gain from each other as they were designed to."""
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,13 @@ PATTERNS = {hospital.name: hospital.pattern for hospital in HOSPITALS}
 
 
 def fit(x: Floats, y: Floats, ridge: float) -> Floats:
-    """Logistic regression by Newton steps; the intercept, the last column, is not held back."""
+    """Fit a logistic regression by Newton's method; the intercept, the last column, is hardly penalised."""
     parameters = np.zeros(x.shape[1])
-    held = np.r_[np.full(x.shape[1] - 1, ridge), 1e-9]
+    penalty = np.r_[np.full(x.shape[1] - 1, ridge), 1e-9]
     for _ in range(30):
         risk = 1 / (1 + np.exp(-x @ parameters))
-        curvature = (x * (risk * (1 - risk))[:, None]).T @ x + np.diag(held)
-        step = np.linalg.solve(curvature, x.T @ (risk - y) + held * parameters)
+        curvature = (x * (risk * (1 - risk))[:, None]).T @ x + np.diag(penalty)
+        step = np.linalg.solve(curvature, x.T @ (risk - y) + penalty * parameters)
         parameters -= step * min(1, 2 / np.abs(step).max())
         if np.abs(step).max() < 1e-6:
             break
@@ -40,9 +40,10 @@ def encoded(frame: pd.DataFrame, schema: Schema) -> dict[str, tuple[Floats, Floa
 
 @pytest.fixture(scope="module")
 def losses() -> pd.DataFrame:
-    """Losses on fresh patients of each hospital (rows), alone, grouped, pooled, and beside each other group.
+    """Losses of each hospital (row) on new patients with models trained on several sets of hospitals (columns).
 
-    They are those of the best of a few models, so that nobody is at a disadvantage, and means over some draws.
+    Each loss is that of the best of three ridge penalties, so that no column is at a disadvantage, averaged over three
+    draws of the patients.
     """
     clients = read_clients(hospitals(), CLIENT)
     schema = agree({client.name: summarise(client.rows, TARGET, False, 100) for client in clients}, TARGET).schema
@@ -52,25 +53,25 @@ def losses() -> pd.DataFrame:
     for seed in range(3):
         rows = encoded(hospitals(seed), schema)
 
-        def after(name: str, members: list[str], rows: dict[str, tuple[Floats, Floats]] = rows) -> float:
+        def loss_with(name: str, members: list[str], rows: dict[str, tuple[Floats, Floats]] = rows) -> float:
             x, y = (np.concatenate([rows[member][part] for member in members]) for part in (0, 1))
             return min(loss(*fresh[name], fit(x, y, ridge)) for ridge in (1.0, 10.0, 30.0))
 
         draws.append(
             {
                 name: {
-                    "alone": after(name, [name]),
-                    "grouped": after(name, groups[own]),
-                    "pooled": after(name, list(rows)),
+                    "alone": loss_with(name, [name]),
+                    "grouped": loss_with(name, groups[own]),
+                    "pooled": loss_with(name, list(rows)),
                 }
-                | {f"with {other}": after(name, [name, *groups[other]]) for other in groups if other != own}
+                | {f"with {other}": loss_with(name, [name, *groups[other]]) for other in groups if other != own}
                 for name, own in PATTERNS.items()
             }
         )
     return sum(pd.DataFrame(draw).T for draw in draws) / len(draws)
 
 
-def test_all_are_hurt_by_the_other_pattern(losses: pd.DataFrame) -> None:
+def test_every_hospital_does_worse_with_all_than_with_its_pattern(losses: pd.DataFrame) -> None:
     assert (losses["grouped"] < losses["pooled"] - 0.02).all(), losses
 
 
@@ -78,16 +79,16 @@ def test_small_hospitals_gain_from_their_own_pattern(losses: pd.DataFrame) -> No
     gain = losses["alone"] - losses["grouped"]
     sizes = {hospital.name: hospital.rows for hospital in HOSPITALS}
     for name, pattern in PATTERNS.items():
-        if pattern != "heart":  # the large ones gain little, and not from every draw
-            assert gain[name] > (0.02 if sizes[name] <= 130 else 0), losses
+        if pattern != "heart":  # it has a pattern of its own
+            assert gain[name] > (0.02 if sizes[name] <= 130 else 0), losses  # large hospitals gain little
 
 
-def test_the_odd_one_out_is_best_alone(losses: pd.DataFrame) -> None:
+def test_the_hospital_with_a_pattern_of_its_own_is_best_alone(losses: pd.DataFrame) -> None:
     heart = losses.loc["Harbour Heart Centre"].dropna()
     assert (heart.drop(["alone", "grouped"]) > heart["alone"] + 0.02).all(), losses
 
 
-def test_it_looks_like_patients() -> None:
+def test_the_patients_are_plausible() -> None:
     frame = hospitals()
     assert list(frame.columns[:2]) == ["hospital", "age"]
     sizes = frame[CLIENT].value_counts()
@@ -101,8 +102,8 @@ def test_it_looks_like_patients() -> None:
     assert 0.1 < missing["lactate"] < 0.4
     limits = {"age": (18, 95), "lactate": (0.2, 12), "creatinine": (0.2, 8), "systolic_bp": (60, 220),
               "heart_rate": (35, 180), "oxygen_saturation": (75, 100), "glucose": (40, 500)}  # fmt: skip
-    for name, (least, most) in limits.items():
-        assert frame[name].dropna().between(least, most).all(), name
+    for name, (low, high) in limits.items():
+        assert frame[name].dropna().between(low, high).all(), name
 
 
 def test_a_seed_gives_the_same_patients() -> None:

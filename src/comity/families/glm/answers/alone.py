@@ -3,7 +3,7 @@
 import numpy as np
 
 from comity.core.arrays import Floats
-from comity.core.likelihood import LogLoss, spare_intercepts
+from comity.core.likelihood import LogLoss, penalty_factors
 from comity.questions import FitAlone, FitAloneAnswer
 from comity.rows.rows import Rows
 
@@ -31,7 +31,7 @@ def _fit_view(
     The penalty is the best of those given and of two between it and its neighbours. One repeat of the folds is enough
     to choose it; the loss is that over all repeats.
     """
-    spared = spare_intercepts(loss.size, loss.outputs)
+    spared = penalty_factors(loss.size, loss.outputs)
     descending = np.sort(penalties)[::-1]
     middle = loss.fit(counts, np.exp(np.log(penalties).mean()) * spared, np.zeros(loss.size))
     chosen = float(descending[0])
@@ -52,7 +52,7 @@ def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Float
     from the model `whole` of all rows is enough; with few, it would stop short of the extreme parameters that a
     small penalty allows, and make that penalty look too good.
     """
-    spared = spare_intercepts(loss.size, loss.outputs)
+    spared = penalty_factors(loss.size, loss.outputs)
     parts = [counts * mask for mask in masks]
     held = [_rows_of(loss, part) for part in parts]
     one_step = counts.sum() > _MIN_ROWS_FOR_ONE_STEP * loss.size
@@ -77,7 +77,7 @@ def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Float
                 loss.fit(counts - part, penalty * spared, model, _MAX_ROUNDS_OF_FOLD)
                 for part, model in zip(parts, models, strict=True)
             ]
-        losses[number] = sum(part.rows(model) @ here for (part, here), model in zip(held, models, strict=True))
+        losses[number] = sum(part.losses(model) @ here for (part, here), model in zip(held, models, strict=True))
         if number >= _MAX_WORSE_PENALTIES and (np.diff(losses[number - _MAX_WORSE_PENALTIES : number + 1]) > 0).all():
             break  # smaller penalties are worse still
     return losses

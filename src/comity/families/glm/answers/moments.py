@@ -51,7 +51,7 @@ def _moments_of_rows(rows: Encoded, counts: Floats, point: Floats) -> tuple[Floa
         return weighted.T @ features, weighted.T @ target, float(taken @ target**2), float(taken.sum())
     loss, theta = LogLoss(features, target, rows.classes), point[0]
     slope, curvature = loss.slope(theta, taken), loss.curvature(theta, taken)
-    level = float(taken @ loss.rows(theta)) - slope @ theta + theta @ curvature @ theta / 2
+    level = float(taken @ loss.losses(theta)) - slope @ theta + theta @ curvature @ theta / 2
     return curvature / 2, (curvature @ theta - slope) / 2, float(level), float(taken.sum())
 
 
@@ -63,7 +63,7 @@ def slopes(rows: Rows, question: Slopes) -> SlopesAnswer:
     counts = rows.splits(question.schema, question.split).counts[question.views.astype(np.intp)]
     every = list(zip(question.parameters, counts, strict=True))
     return SlopesAnswer(
-        losses=np.array([count @ loss.rows(model) for model, count in every]),
+        losses=np.array([count @ loss.losses(model) for model, count in every]),
         slopes=np.stack([loss.slope(model, count) for model, count in every]),
         curvatures=np.stack([loss.curvature(model, count) for model, count in every]),
         rows=counts.sum(axis=1),

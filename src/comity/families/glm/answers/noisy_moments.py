@@ -98,7 +98,7 @@ def _sums(loss: LogLoss, at: Floats, counts: Floats, noise: Noise) -> Floats:
         here = np.flatnonzero(taken)
         part, taken = LogLoss(loss.features[here], loss.target[here], loss.classes), taken[here]
         slope, curvature = part.slope(at, taken), part.curvature(at, taken)
-        sums.append(np.concatenate([[taken.sum(), taken @ part.rows(at)], slope, curvature[upper]]))
+        sums.append(np.concatenate([[taken.sum(), taken @ part.losses(at)], slope, curvature[upper]]))
     return np.array(sums)
 
 
@@ -117,7 +117,7 @@ def _lengths(loss: LogLoss, at: Floats) -> Floats:
     length = features.sum(axis=1)
     # The upper triangle is half of all entries and of the diagonal together.
     curved = (length**2 * of_block + (features**2).sum(axis=1) * on_diagonal) / 2
-    return np.asarray(np.sqrt(1 + loss.rows(at) ** 2 + length * residual.sum(axis=1) + curved))
+    return np.asarray(np.sqrt(1 + loss.losses(at) ** 2 + length * residual.sum(axis=1) + curved))
 
 
 def _apart(sums: Floats, size: int) -> tuple[Floats, Floats, Floats, Floats]:

@@ -89,7 +89,7 @@ class Database:
         opened = CsvTable.open(path)
         for column in columns:
             if column not in opened.names:
-                raise opened.wrong(
+                raise opened.error(
                     f"the column {column!r} of eICU's table {table} is missing; get the table again from {SOURCE.page}"
                 )
         return opened

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from comity.core.likelihood import LogLoss, spare_intercepts
+from comity.core.likelihood import LogLoss, penalty_factors
 from comity.questions import FitAlone, FitAloneAnswer, Split
 from comity.rows.splits import assign_folds
 from support.labelled_clients import labelled, loss_of
@@ -11,14 +11,14 @@ from support.labelled_clients import labelled, loss_of
 
 def judged(loss: LogLoss, kept: np.ndarray, split: Split, penalty: float) -> float:
     """Return the mean loss of a client c0 on some of its rows, by a model of the others' for each fold of them."""
-    costs = penalty * spare_intercepts(loss.size, loss.outputs)
+    costs = penalty * penalty_factors(loss.size, loss.outputs)
     lost, judged = 0.0, 0
     for time in range(split.repeats):
         fold = assign_folds(loss.target, split.folds, split.seed, "c0", 1 + time)
         for k in range(split.folds):
             model = loss.fit((kept & (fold != k)).astype(float), costs, np.zeros(loss.size))
             here = kept & (fold == k)
-            lost += loss.rows(model)[here].sum()
+            lost += loss.losses(model)[here].sum()
             judged += here.sum()
     assert judged == split.repeats * kept.sum()
     return lost / judged

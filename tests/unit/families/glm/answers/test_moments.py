@@ -29,4 +29,4 @@ def test_folds_are_expanded_at_the_own_point_and_all_rows_at_every_point(own: in
     value = (
         expansion.square[0].sum() - 2 * expansion.cross[0].sum(axis=0) @ at + at @ expansion.gram[0].sum(axis=0) @ at
     )
-    assert value == pytest.approx(repeats * loss.rows(at).sum())
+    assert value == pytest.approx(repeats * loss.losses(at).sum())
