@@ -22,7 +22,7 @@ endif
 
 help:
 	@echo "make demo    set up the light core and show what comity does"
-	@echo "make test    set up everything the tests need, then lint, types, import contracts and all tests"
+	@echo "make test    set up everything the tests need, then lint, types, import contracts, the documentation and all tests"
 	@echo "make setup   set up everything for development, with all extras"
 	@echo "make bench   measure (see docs/benchmarks.md)"
 	@echo "make site    build the documentation into build/site"

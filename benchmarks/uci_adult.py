@@ -19,7 +19,9 @@ def main() -> None:
         result = solve(data.train, client="client", target=adult.TARGET, metric="accuracy", penalty=penalty, judges=2)
         cells = []
         for model in ("alone", "best"):
-            right = result.predict(data.test, model)["prediction"].to_numpy() == data.test[adult.TARGET].to_numpy()
+            right = (
+                result.predict(data.test, model=model)["prediction"].to_numpy() == data.test[adult.TARGET].to_numpy()
+            )
             cells += [f"{100 * right[(data.test['client'] == c).to_numpy()].mean():.1f}" for c in ("non-PhD", "PhD")]
         weight = result.weights_of("PhD", "best").get("non-PhD", 0.0)
         rows.append([name, *cells, f"{weight:.2f}", repr(result.equilibrium)])

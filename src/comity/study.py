@@ -46,7 +46,8 @@ def _check_model_name(value: object) -> str:
     from comity.families.registry import FAMILIES
 
     if not isinstance(value, str) or value not in FAMILIES:
-        raise InputError(f"{mention('model')} is {shown(value)}; it must be one of {', '.join(FAMILIES)}")
+        tabular = [each for each, family in FAMILIES.items() if family.tabular]
+        raise InputError(f"{mention('model')} is {shown(value)}; it must be one of {', '.join(tabular)}")
     return value
 
 

@@ -54,7 +54,7 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(comity: Run, tmp_p
     assert not (tmp_path / "run").exists()
     refused = comity(*solve, "--out", "run")
     assert refused.returncode == 2
-    assert "a training that did not end is kept here; go on with it (--resume), or remove it" in refused.stderr
+    assert "a training that did not end is kept here; continue it (--resume), or remove it" in refused.stderr
     other = comity(*solve, "--out", "run", "--resume", "--width", "9")
     assert other.returncode == 2
     assert "this training is of another model" in other.stderr

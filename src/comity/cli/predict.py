@@ -65,8 +65,6 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, force
     texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
     column = result.study.client or "client"
     rows = read_rows(table, column, texts)
-    if owner is not None and column in rows.columns:
-        raise click.UsageError(f"column {column!r} of the table names the client of each row; leave --client out.")
     if owner is None and isinstance(result, ClientResult) and column not in rows.columns:
         owner = result.client
     try:

@@ -15,6 +15,9 @@ class Estimate:
     value: float
     error: float
 
+    def __neg__(self) -> "Estimate":
+        return Estimate(-self.value, self.error)
+
     @property
     def low(self) -> float:
         """The lower end of the 95 % interval."""

@@ -115,6 +115,15 @@ def names(noun: str, known: Collection[str] = ()) -> Declaration:
     return Declaration(f"a list of names of {noun}s{listed}", fits, tuple, noun.upper())
 
 
+def numbers_list(entry: Declaration, noun: str) -> Declaration:
+    """Declare a list of numbers, one or more, which becomes a tuple; each must be as `entry` says."""
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, list | tuple) and len(value) > 0 and all(map(entry.fits, value))
+
+    return Declaration(f"a list of {noun}, each {entry.expected}", fits, tuple)
+
+
 def flag() -> Declaration:
     """Declare true or false."""
     return Declaration("true or false", lambda value: isinstance(value, bool), bool)

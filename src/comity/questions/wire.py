@@ -8,6 +8,7 @@ fit the type hints is refused, and no message can run code: there is no pickle.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import EnumType
 from functools import cache, cached_property
@@ -165,7 +166,8 @@ def _convert(value: Any, hint: Any, reading: bool) -> Any:
     if origin is np.ndarray and isinstance(value, np.ndarray) and value.dtype in _ARRAYS[hint]:
         return value
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        with suppress(OverflowError):  # an integer beyond what floats can hold
+            return float(value)
     if isinstance(hint, EnumType) and value in hint.__members__.values():
         return hint(value) if reading else hint(value).value
     raise _MismatchError(_expected(hint), value)

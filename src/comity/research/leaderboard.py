@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from comity.client import Client
 from comity.core.extras import require
+from comity.core.progress import Progress, progress_bar
+from comity.core.settings import check_known
 from comity.errors import ComityWarning, InputError
 from comity.federation import InProcess
 from comity.solving.solve import open_source
@@ -20,33 +22,33 @@ from comity.study import Study
 
 if TYPE_CHECKING:
     from comity.client.tables.sources import Source
-    from comity.core.progress import Progress
     from comity.core.tasks import MetricName, Task
     from comity.research.experiments.comparison import Comparison
 
 
 def compare(
     source: Source | InProcess,
-    *,
-    target: str,
     client: str | None = None,
-    methods: Sequence[str] | None = None,
+    target: str | None = None,
+    *,
+    methods: tuple[str, ...] | None = None,
     seeds: int = 3,
     seed: int = 0,
     parts: int = 5,
     rounds: int = 60,
     local_steps: int = 5,
-    rates: Sequence[float] = (0.01, 0.05, 0.2),
+    rates: tuple[float, ...] = (0.01, 0.05, 0.2),
     model: Literal["linear", "mlp"] = "linear",
     width: int = 32,
     depth: int = 1,
     task: Task | None = None,
     metric: MetricName | None = None,
-    exclude: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    without: Sequence[str] = (),
+    exclude: tuple[str, ...] = (),
+    keep: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress = False,
+    **unknown: object,
 ) -> Comparison:
     """Compare baselines of federated learning and comity's models on the same rows, with the same budget.
 
@@ -57,8 +59,8 @@ def compare(
     Args:
         source: A table (a DataFrame, or a CSV or Parquet file), a table for each client (a mapping by name, or a
             directory), or an `InProcess` federation.
-        target: The column to predict.
         client: The column with the name of each row's client, if the rows are in one table.
+        target: The column to predict.
         methods: Names of methods; all by default.
         seeds: The number of runs, each with different test rows.
         seed: The first seed.
@@ -76,7 +78,9 @@ def compare(
         without: Clients to leave out.
         out: A directory for the results of each method and seed, from which an interrupted comparison continues; by
             default nothing is kept.
-        progress: Called with the stage, the steps done and their total.
+        progress: Show a progress bar on standard error; or a function, called with the stage, the steps done and
+            their total.
+        **unknown: Refused, with a suggestion.
 
     Returns:
         The comparison, whose `to_frame()` is the leaderboard.
@@ -94,6 +98,9 @@ def compare(
     >>> list(found.to_frame().index)
     ['fedavg', 'local']
     """
+    check_known(unknown, compare.__annotations__)
+    if target is None:
+        raise InputError("say which column to predict: target=")
     require("torch", "to compare with methods that train by gradients")
     from comity.research.baselines import Budget
     from comity.research.experiments.comparison import ComparisonSettings, run_comparison
@@ -104,16 +111,16 @@ def compare(
         client=client,
         task=task,
         metric=metric,
-        exclude=tuple(exclude),
-        keep=tuple(keep),
-        without=tuple(without),
+        exclude=exclude,
+        keep=keep,
+        without=without,
         seed=seed,
         model=model,
         width=width,
         depth=depth,
     )
-    chosen = ALL_METHODS if methods is None else tuple(methods)
-    settings = ComparisonSettings(chosen, seeds, parts, Budget(rounds, local_steps), tuple(rates))
+    chosen = ALL_METHODS if methods is None else methods
+    settings = ComparisonSettings(chosen, seeds, parts, Budget(rounds, local_steps), rates)
     opened = open_source(source, study)
     federation = opened.federation
     members = (
@@ -123,8 +130,9 @@ def compare(
         raise InputError("methods are compared on rows in this process; give tables, or an InProcess of Clients")
     for note in opened.warnings:
         warnings.warn(note, ComityWarning, stacklevel=2)
-    with tempfile.TemporaryDirectory() as scratch:
-        comparison = run_comparison(members, study, settings, out or scratch, progress)
+    bar = progress_bar(progress) if isinstance(progress, bool) else nullcontext(progress)
+    with tempfile.TemporaryDirectory() as scratch, bar as report:
+        comparison = run_comparison(members, study, settings, out or scratch, report)
     for note in comparison.warnings:
         warnings.warn(note, ComityWarning, stacklevel=2)
     return comparison

@@ -9,6 +9,7 @@ import pandas as pd
 
 from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
+from comity.core.metrics import METRICS
 from comity.questions.schema import NumberColumn, Schema
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ def clients_frame(result: Result) -> pd.DataFrame:
     standings = [result.utilities[client] for client in result.clients]
     columns: dict[str, list[object]] = {"rows": [each.rows for each in standings]}
     columns |= {kind.value: [getattr(each, kind).value for each in standings] for kind in ModelKind}
+    gains = [each.gain if METRICS[result.metric].more_is_better else -each.gain for each in standings]
     columns |= {
-        "gain": [each.gain.value for each in standings],
-        "gain_low": [each.gain.low for each in standings],
-        "gain_high": [each.gain.high for each in standings],
+        "gain": [each.value for each in gains],
+        "gain_low": [each.low for each in gains],
+        "gain_high": [each.high for each in gains],
         "members": [tuple(sorted(result.equilibrium.coalition_of(client))) for client in result.clients],
         "collaborators": [tuple(sorted(result.graph.collaborators_of(client) - {client})) for client in result.clients],
     }

@@ -11,6 +11,7 @@ import pandas as pd
 from comity.core.kinds import ModelKind
 from comity.core.names import shown
 from comity.core.text import count
+from comity.core.wording import mention
 from comity.errors import InputError, UnknownClientError
 from comity.families.registry import FAMILIES
 from comity.questions.schema import CategoryColumn, list_columns
@@ -35,8 +36,14 @@ def predict(
         raise InputError(
             "these models are parameters of a torch module, which predicts itself: load them with Result.state_of"
         )
+    if not isinstance(rows, pd.DataFrame):
+        raise InputError(f"the rows to predict are a {type(rows).__name__}; they must be a DataFrame")
     column = result.study.client or "client"
     if client is not None:
+        if column in rows.columns:
+            raise InputError(
+                f"column {column!r} of the table names the client of each row; leave {mention('client')} out"
+            )
         rows = rows.assign(**{column: client})
     names = [level_of(name) for name in rows.columns]
     if double := sorted({name for name in names if names.count(name) > 1}):

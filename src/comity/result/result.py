@@ -121,8 +121,9 @@ class Result:
 
         Returns:
             By client: its ``rows``; the metric with its model ``alone``, in its ``coalition``, at ``best`` and
-            ``together``; its ``gain`` in the coalition over alone with an interval of 95 % (``gain_low``,
-            ``gain_high``); the ``members`` of its coalition; and its ``collaborators`` if every client were willing.
+            ``together``; its ``gain`` in the coalition over alone, positive if the coalition is better, with an
+            interval of 95 % (``gain_low``, ``gain_high``); the ``members`` of its coalition; and its ``collaborators``
+            if every client were willing.
         """
         from comity.result.frames import clients_frame
 
@@ -210,7 +211,7 @@ class Result:
             raise InputError(f"models of the kind {self.study.model!r} have no coefficients; linear ones do")
         return coefficients_frame(self.schema, parameters)
 
-    def predict(self, rows: pd.DataFrame, client: str | None = None, model: str = "coalition") -> pd.DataFrame:
+    def predict(self, rows: pd.DataFrame, *, client: str | None = None, model: str = "coalition") -> pd.DataFrame:
         """Predict new rows, each with its client's model.
 
         Args:

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from comity.core.progress import Progress
 from comity.deciding.decision import Decision, decide
+from comity.deciding.exhaustive import check_exhaustive
 from comity.deciding.proof import prove
 from comity.deciding.searcher import Searcher
 from comity.families.family import Evaluated, Fit, Request
@@ -67,6 +68,8 @@ def find(request: Request, problem: Problem, fit: Fit) -> Findings:
     """Decide with the models of a fit who should train with whom, prove it, and evaluate the models."""
     federation, progress, split = request.federation, request.progress, fit.split
     request.study.search_settings().check(len(federation.clients))  # not after hours of training
+    if request.study.search == "exhaustive":
+        check_exhaustive(request.study.search_settings(), len(federation.clients))
     searchers = fit.searchers()
     decide_on = partial(decide, clients=federation.clients, exhaustive=request.study.search == "exhaustive")
     with threadpool_limits(1):

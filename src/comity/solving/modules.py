@@ -89,6 +89,8 @@ def solve_modules(
     """
     settings = {name: value for name, value in locals().items() if name in Study.__dataclass_fields__}
     Study.check_names(unknown, ("loss", "personal", "batch", "double", "training", "checkpoint"))
+    for name in unknown:
+        raise InputError(f"{name} has no effect on a torch module; leave it out")
     require("torch", "to train neural networks")
     from comity.families.network.checkpoint import Checkpoint
     from comity.families.network.fit import NetworkFit

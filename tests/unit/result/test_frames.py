@@ -35,7 +35,7 @@ def test_a_row_for_each_client(result: comity.Result) -> None:
         row = frame.loc[client]
         assert [row[kind.value] for kind in ModelKind] == [getattr(standing, kind).value for kind in ModelKind]
         assert (row["gain_low"], row["gain"], row["gain_high"]) == pytest.approx(
-            (standing.gain.low, standing.gain.value, standing.gain.high), nan_ok=True
+            (-standing.gain.high, -standing.gain.value, -standing.gain.low), nan_ok=True
         )
         assert set(row["members"]) == result.equilibrium.coalition_of(client)
         assert {client, *row["collaborators"]} == result.graph.collaborators_of(client)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from comity.core.extras import require
 from comity.core.files import open_atomic
+from comity.core.wording import mention
 from comity.errors import FormatError, InputError
 from comity.questions import to_plain
 
@@ -35,7 +36,8 @@ class Checkpoint:
         """Check before training that the checkpoint may be written here."""
         if self.file.exists() and not self.resume:
             raise InputError(
-                f"{self.directory}: a training that did not end is kept here; go on with it (--resume), or remove it"
+                f"{self.directory}: a training that did not end is kept here; continue it "
+                f"({mention('resume', True)}), or remove it"
             )
 
     def save(self, trainer: Trainer, state: State) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
 
@@ -12,6 +13,7 @@ from comity.client import Client
 from comity.core.files import write_text
 from comity.core.metrics import METRICS
 from comity.core.progress import Progress
+from comity.core.settings import check_settings, names, numbers_list, real, whole
 from comity.errors import InputError
 from comity.families.problem import state_problem
 from comity.families.registry import FAMILIES
@@ -46,23 +48,14 @@ class ComparisonSettings:
     Every method may spend the `budget`, at the best of some `rates` by held-out loss.
     """
 
-    methods: tuple[str, ...] = ALL_METHODS
-    seeds: int = 3
-    parts: int = 5
+    methods: Annotated[tuple[str, ...], names("method", ALL_METHODS)] = ALL_METHODS
+    seeds: Annotated[int, whole(1)] = 3
+    parts: Annotated[int, whole(2)] = 5
     budget: Budget = field(default_factory=lambda: Budget(rounds=60, steps=5))
-    rates: tuple[float, ...] = (0.01, 0.05, 0.2)
+    rates: Annotated[tuple[float, ...], numbers_list(real(0, closed=False), "rates")] = (0.01, 0.05, 0.2)
 
     def __post_init__(self) -> None:
-        for name in self.methods:
-            if name not in ALL_METHODS:
-                raise InputError(f"there is no method {name!r}; choose among {', '.join(ALL_METHODS)}")
-        for name, least in (("seeds", 1), ("parts", 2)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be {least} or more")
-        if not self.rates:
-            raise InputError("rates is empty; give one rate or more")
-        for rate in self.rates:
-            replace(self.budget, rate=rate)  # raises an error if the rate is not positive
+        check_settings(self)
 
     def test_rows(self, clients: tuple[Client, ...], study: Study) -> dict[str, int]:
         """Return each client's number of test rows with the first seed; with the others, it is about the same."""

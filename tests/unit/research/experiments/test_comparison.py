@@ -144,9 +144,13 @@ def test_compare_warns_of_columns_that_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"methods": ["fedavgg"]}, "there is no method 'fedavgg'; choose among local, fedavg"),
-        ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
-        ({"rates": []}, "rates is empty; give one rate or more"),
+        ({"methods": ["fedavgg"]}, "there is no method 'fedavgg'; did you mean"),
+        ({"seeds": "x"}, "seeds is 'x'; it must be a whole number, 1 or more"),
+        ({"rates": 0.1}, "rates is 0.1; it must be a list of rates"),
+        ({"methods": "fedavg"}, "methods is 'fedavg'; it must be a list of names of methods"),
+        ({"modle": "linear"}, "there is no setting 'modle'.*did you mean 'model'"),
+        ({"seeds": 0}, "seeds is 0; it must be a whole number, 1 or more"),
+        ({"rates": []}, "rates is .*; it must be a list of rates, each a number, more than 0"),
         ({"without": ["North", "South"]}, "there is only one client"),
     ],
 )
