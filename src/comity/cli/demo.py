@@ -27,7 +27,7 @@ Examples:
 def demo(out: str | None, paper: bool) -> int:
     """Write a table of eight made-up hospitals, and find out who should train with whom.
 
-    The hospitals differ in size and in how they treat patients; comity is not told how.
+    The hospitals differ in size and in how they treat patients; comity does not know how.
     """
     from comity.core.files import check_output_directory
     from comity.errors import OutputError
@@ -91,7 +91,7 @@ def _show_hospitals(place: Path) -> int:
 
 
 def _lessons(result: comity.Result, pattern: dict[str, str]) -> list[str]:
-    """Return lines that compare the result with the true patterns, which comity was not told."""
+    """Return lines that compare the result with the true patterns, which comity does not know."""
     from comity.core.text import join
 
     together = [sorted(coalition, key=result.clients.index) for coalition in result.coalitions if len(coalition) > 1]
