@@ -13,11 +13,11 @@ from comity.questions import HypernetworkSpec, Recipe
 
 _FLOATS = st.floats(allow_nan=False, width=64)  # NaN is not equal to itself
 _SHAPES = array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=3)
-_SMALL = st.integers(1, 50)
-_RECIPE = {"width": _SMALL, "depth": _SMALL, "parts": st.integers(2, 9), "folds": st.just(1), "batch": _SMALL}
+_SIZES = st.integers(1, 50)
+_RECIPE = {"width": _SIZES, "depth": _SIZES, "parts": st.integers(2, 9), "folds": st.just(1), "batch": _SIZES}
 _CHECKED: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
-    Recipe: {**_RECIPE, "seed": _SMALL},
-    HypernetworkSpec: dict.fromkeys(("clients", "size", "width", "depth", "rank"), _SMALL),
+    Recipe: {**_RECIPE, "seed": _SIZES},
+    HypernetworkSpec: dict.fromkeys(("clients", "size", "width", "depth", "rank"), _SIZES),
 }
 
 

@@ -150,6 +150,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(packed: Packed, message: s
     ("path", "value", "message"),
     [
         (("schema", "columns", 0, "mean"), "x", "'schema.columns.0.mean' of a Moments should be a number, not 'x'"),
+        (("schema", "columns", 0, "mean"), 10**400, "'schema.columns.0.mean' of a Moments should be a number, not 1"),
         (("schema", "columns", 0, "kind"), "date", "'schema.columns.0' of a Moments should be an object with kind nu"),
         (("schema", "columns", 0, "kind"), [], "'schema.columns.0' of a Moments should be an object with kind nu"),
         (("schema", "columns", 1, "levels"), "xy", "'schema.columns.1.levels' of a Moments should be a list, not 'xy'"),

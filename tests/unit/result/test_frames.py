@@ -66,6 +66,10 @@ def test_rows_without_their_column_are_predicted_for_a_client(result: comity.Res
     south = rows[rows["site"] == "South"]
     named = result.predict(south.drop(columns="site"), client="South")
     pd.testing.assert_frame_equal(named, result.predict(south))
+    with pytest.raises(comity.InputError, match="'site' of the table names the client of each row; leave client out"):
+        result.predict(south, client="West")
+    with pytest.raises(comity.InputError, match="the rows to predict are a str; they must be a DataFrame"):
+        result.predict("south.csv", client="South")
 
 
 def test_it_is_summarised_drawn_and_reported(result: comity.Result, tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ SQUARED = {"loss": "squared"}
         (PAIR, {"loss": "cube"}, "no loss 'cube'; there are squared, cross-entropy"),
         (PAIR, SQUARED | {"metric": "auc"}, "is not for"),
         (PAIR, SQUARED | {"personal": "head"}, "matches the pattern 'head'"),
+        (PAIR, SQUARED | {"repeats": 3}, "repeats has no effect on a torch module; leave it out"),
         (PAIR, SQUARED | {"stepz": 3}, "no setting 'stepz'; did you mean 'steps'"),
         ({"a": numbers(40), "b": GAPS}, SQUARED, "missing or infinite"),
         ({"a": numbers(40), "b": (torch.ones(40, 3), torch.ones(39))}, SQUARED, "40 inputs and 39 targets"),

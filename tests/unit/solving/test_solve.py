@@ -155,3 +155,12 @@ def test_one_model_for_all_chooses_its_penalty_by_all_rows() -> None:
     assert np.allclose(result.models["together"], result.models["together"][0])
     standing = result.utilities["x"]
     assert standing.together.value == pytest.approx(standing.alone.value + standing.gain_together.value)
+
+
+def test_too_many_clients_for_every_subset_are_refused_before_anything_is_learned() -> None:
+    rng = np.random.default_rng(0)
+    tables = {f"h{place}": pd.DataFrame(rng.normal(size=(20, 2)), columns=["x", "y"]) for place in range(13)}
+    federation = comity.InProcess(tuple(comity.Client(name, table) for name, table in tables.items()))
+    with pytest.raises(comity.InputError, match="at most 12 clients"):
+        comity.solve(federation, target="y", search="exhaustive")
+    assert federation.traffic.rounds == 1

@@ -138,7 +138,7 @@ def test_compare_gives_the_same_for_a_table_and_for_clients_and_keeps_its_cells(
 def test_compare_warns_of_columns_that_are_left_out() -> None:
     table = numbers(rows=60).assign(number=range(180))
     with pytest.warns(comity.ComityWarning, match="'number'"):
-        comity.compare(table, client="site", **QUICK | {"methods": ["local"]})
+        comity.compare(table, client="site", progress=True, **QUICK | {"methods": ["local"]})
 
 
 @pytest.mark.parametrize(
