@@ -56,6 +56,16 @@ def test_the_total_is_the_sum_of_the_answers(losses: list[np.ndarray]) -> None:
     np.testing.assert_allclose(federation.total(QUESTION).losses, np.sum(losses, axis=0), rtol=1e-12, atol=1e-9)
 
 
+def test_a_total_does_not_depend_on_the_order_in_which_answers_arrive() -> None:
+    class Reversed(InProcess):
+        def _carry(self, questions: Any, read: Any) -> dict[str, Any]:
+            return dict(reversed(super()._carry(questions, read).items()))
+
+    federation = federation_of(*(HeldLossesAnswer(np.full(3, value)) for value in (1.0, 1e16, -1e16)))
+    late = Reversed(federation.members)
+    assert late.total(QUESTION).losses.tolist() == federation.total(QUESTION).losses.tolist()
+
+
 def test_a_total_over_some_clients_has_the_traffic_of_asking_them() -> None:
     federation, other = (
         federation_of(*(HeldLossesAnswer(np.arange(3.0) + number) for number in range(3))) for _ in range(2)
