@@ -10,6 +10,7 @@ from benchmarks.measure import show
 from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
 from comity.core.tasks import MetricName, Task
+from comity.deciding.decision import Decision
 from comity.families.family import Request
 from comity.federation import InProcess
 from comity.research.datasets.synthetic import KINDS, TARGET, Kind, Synthetic, planted
@@ -45,6 +46,7 @@ def judge(seed: int, kind: Kind, task: Task) -> Judged:
     reported = np.stack([learned.evaluated.evaluations[client].gains for client in federation.clients], axis=1)
     values = np.array([learned.evaluated.evaluations[client].values[_ALONE] for client in federation.clients])
     decision = learned.decision
+    assert isinstance(decision, Decision)
     losses = np.stack([decision.points["alone"].losses, decision.points["coalition"].losses])
     if task == "regression":
         losses = np.sqrt(losses) * learned.problem.schema.target.scale

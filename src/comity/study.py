@@ -14,6 +14,7 @@ from comity.core.settings import (
     check_known,
     check_settings,
     choice,
+    encoding,
     name,
     names,
     path,
@@ -33,12 +34,17 @@ if TYPE_CHECKING:
 
 Weights = Literal["sample", "client"]
 Rule = Literal["smallest", "clip"]
-SearchName = Literal["spo", "exhaustive"]
+SearchName = Literal["borrow", "spo", "exhaustive"]
 # With few clients, folds are drawn several times, since one draw of few rows may mislead; with many it takes too long.
 # Each pair is a number of clients and the default for up to that many.
 _REPEATS = ((12, 4), (24, 2), (math.inf, 1))
 _JUDGES = ((24, 10), (300, 5), (math.inf, 3))
 _FOLDS = 5
+_ON_FRONTS = ("spo", "exhaustive")
+# Settings that only some searches use, with the names of these.
+_ONLY_WITH = {"worth": ("borrow",)} | dict.fromkeys(
+    ("repeats", "judges", "confidence", "weights", "rule", "resamples", "penalty"), _ON_FRONTS
+)
 
 
 def _check_model_name(value: object) -> str:
@@ -65,10 +71,11 @@ class Study:
         metric: The metric in which results are reported. Default: follows from the task: auc for classes, rmse for
             regression.
         exclude: Columns to leave out. Default: none.
-        keep: Columns to keep although they look like identifiers. Default: none.
+        keep: Columns of numbers to keep although they look like identifiers. Default: none.
+        categories: Columns of numbers, with few different values, to take for categories. Default: none.
         without: Clients to leave out. Default: none.
-        folds: Number of folds of the rows by which collaborators and penalties are chosen. Default: follows from the
-            model: 5 if linear; 1 for networks, which holds out one sixth of the rows once.
+        folds: Number of parts into which each client deals its rows, to test collaborators and penalties. Default:
+            follows from the model: 5 if linear; 1 for networks, which holds out one sixth of the rows once.
         repeats: How often the folds are drawn. Default: follows from the number of clients: 4 for up to 12, 2 for up to
             24, 1 for more.
         judges: Number of outer folds, which evaluate on held-out rows what was chosen on the others. Default: follows
@@ -81,11 +88,18 @@ class Study:
         resamples: How often the rows are resampled to measure how certain each edge is. Default: 0.
         seed: Seed of everything that is drawn at random; the same seed gives the same result. Default: 0.
         client: The column that names the client of each row, where all rows are in one table. Default: none.
+        id: A column that identifies rows: it is not learned from, and predictions have it. Default: none.
+        group: A column whose rows with equal values, such as those of one patient, are held out together; it is not
+            learned from. Default: none.
+        encoding: The encoding of CSV files, such as latin-1 or cp1252. Default: utf-8.
         penalty: The ridge penalty of all models, from 1e-9 to 1000. Default: chosen by the folds.
         model: The kind of model: linear or logistic regression (linear), or a perceptron (mlp, needs torch). Default:
             linear.
-        search: How collaborators are searched for: on the Pareto front, as in the paper (spo), or by trying every
-            subset of at most 12 clients (exhaustive). Default: spo.
+        search: How collaborators are found: on the Pareto front, as in the paper (spo), by trying every subset of at
+            most 12 clients (exhaustive), or by what all clients' rows tell (borrow, for linear models).
+            Default: spo.
+        worth: With the search borrow, a client collaborates only if it may expect to gain at least this share of its
+            loss alone. Default: 0.01.
         width: Units in each hidden layer of a perceptron. Default: 32.
         depth: Hidden layers of a perceptron. Default: 1.
         steps: Training steps of the hypernetwork that generates perceptrons. Default: 800.
@@ -108,6 +122,7 @@ class Study:
     metric: Annotated[MetricName | None, choice(MetricName)] = None
     exclude: Annotated[tuple[str, ...], names("column")] = ()
     keep: Annotated[tuple[str, ...], names("column")] = ()
+    categories: Annotated[tuple[str, ...], names("column")] = ()
     without: Annotated[tuple[str, ...], names("client")] = ()
     folds: Annotated[int | None, whole(1)] = None
     repeats: Annotated[int | None, whole(1)] = None
@@ -118,9 +133,13 @@ class Study:
     resamples: Annotated[int, whole(0)] = 0
     seed: Annotated[int, whole(0)] = 0
     client: Annotated[str | None, name("column")] = None
+    id: Annotated[str | None, name("column")] = None
+    group: Annotated[str | None, name("column")] = None
+    encoding: Annotated[str, encoding()] = "utf-8"
     penalty: Annotated[float | None, real(1e-9, 1e3)] = None
     model: Annotated[str, Declaration("the name of a kind of model", _check_model_name, metavar="NAME")] = "linear"
     search: Annotated[SearchName, choice(SearchName)] = "spo"
+    worth: Annotated[float, real(0, 1, noun="a share of the loss")] = 0.01
     width: Annotated[int, whole(1)] = 32
     depth: Annotated[int, whole(1)] = 1
     steps: Annotated[int, whole(1)] = 800
@@ -130,6 +149,18 @@ class Study:
     def __post_init__(self) -> None:
         check_settings(self)
         self._check_model()
+        self._check_columns()
+        if self.metric is not None:
+            task = next(task for task, metrics in METRICS_OF.items() if self.metric in metrics)
+            if self.task is not None and self.task != task:
+                raise InputError(
+                    f"the metric {self.metric!r} is not for the task {self.task!r}, which has "
+                    f"{', '.join(METRICS_OF[self.task])}; change {mention('metric')} or {mention('task')}"
+                )
+            object.__setattr__(self, "task", task)
+
+    def _check_columns(self) -> None:
+        """Check that no column has two roles that contradict each other."""
         if both := [column for column in self.keep if column in self.exclude]:
             raise InputError(
                 f"column {both[0]!r} cannot be both kept and excluded; take it out of {mention('keep')} or "
@@ -140,29 +171,43 @@ class Study:
                 f"column {self.target!r} cannot be both the target and the client of each row; change "
                 f"{mention('target')} or {mention('client')}"
             )
-        for needed in (self.target, self.client):
+        for role in ("id", "group"):
+            column = getattr(self, role)
+            if column is not None and column in (self.target, self.client, *self.keep, *self.categories):
+                raise InputError(f"column {column!r} has another use; change {mention(role)}")
+        for needed in (self.target, self.client, self.id, self.group):
             if needed in self.exclude:
                 raise InputError(f"column {needed!r} is needed; take it out of {mention('exclude')}")
-        if self.metric is not None:
-            task = next(task for task, metrics in METRICS_OF.items() if self.metric in metrics)
-            if self.task is not None and self.task != task:
-                raise InputError(
-                    f"the metric {self.metric!r} is not for the task {self.task!r}, which has "
-                    f"{', '.join(METRICS_OF[self.task])}; change {mention('metric')} or {mention('task')}"
-                )
-            object.__setattr__(self, "task", task)
+
+    @property
+    def not_features(self) -> tuple[str, ...]:
+        """The columns of a table that models do not learn from: those excluded, the id and the group."""
+        named = (column for column in (self.id, self.group) if column is not None)
+        return tuple(dict.fromkeys((*self.exclude, *named)))
 
     def _check_model(self) -> None:
         """Check that the settings suit the kind of model."""
         from comity.families.registry import FAMILIES
 
         family = FAMILIES[self.model]
+        if self.search not in family.searches:
+            raise InputError(
+                f"{mention('search')} is {self.search!r}, which the model {self.model!r} does not have; it must be one "
+                f"of {', '.join(family.searches)}"
+            )
         if self.folds is not None and self.folds < family.min_folds:
             raise InputError(f"{mention('folds')} is {self.folds}; it must be {whole(family.min_folds).expected}")
         unused = {setting for each in FAMILIES.values() for setting in each.settings} - family.settings
         for field in fields(self):
-            if field.name in unused and getattr(self, field.name) != field.default:
+            if getattr(self, field.name) == field.default:
+                continue
+            if field.name in unused:
                 raise InputError(f"{mention(field.name)} has no effect on the model {self.model!r}; leave it out")
+            if field.name in _ONLY_WITH and self.search not in _ONLY_WITH[field.name]:
+                raise InputError(
+                    f"{mention(field.name)} has no effect on the search {self.search!r}; leave it out, or take "
+                    f"{mention('search', _ONLY_WITH[field.name][0])}"
+                )
 
     def split(self, clients: int) -> Split:
         """Return how the rows of each client are split.
@@ -175,6 +220,8 @@ class Study:
         """
         from comity.questions import Split
 
+        if self.search == "borrow":  # rows are dealt once, into disjoint parts
+            return Split(folds=self.folds or _FOLDS, repeats=1, judges=0, seed=self.seed)
         repeats = next(default for most, default in _REPEATS if clients <= most)
         judges = next(default for most, default in _JUDGES if clients <= most)
         return Split(

@@ -33,13 +33,14 @@ Methods:
 @click.option(
     "--rates", metavar="NUMBERS", help="Learning rates to choose from, on held-out rows. Default: 0.01,0.05,0.2."
 )
-@study_options("seed", "model", "width", "depth", "task", "metric", "exclude", "keep", "without")
+@study_options("seed", "model", "width", "depth", "task", "metric", "exclude", "keep", "categories", "without")
+@study_options("id", "group", "encoding")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def compare(source: str, out: str, methods: str | None, rates: str | None, as_json: bool, **options: Any) -> int:
     """Train baselines of federated learning, all with the same budget, and comity's models, on the same rows.
 
-    SOURCE is a table (.csv, .tsv, .parquet) in which the column --client names the client of each row, or a directory
-    with a table for each client. Some of every client's rows are test rows, drawn anew for each seed.
+    SOURCE is a table (.csv, .tsv, .parquet, .xlsx) in which the column --client names the client of each row, or a
+    directory with a table for each client. Some of every client's rows are test rows, drawn anew for each seed.
 
     spo trains each client's model with its best collaborators, as if all were willing; ce trains it with the client's
     coalition in the equilibrium. DIR keeps finished runs, so that the same command continues an interrupted one.

@@ -34,16 +34,17 @@ Examples:
     "clients (together).",
 )
 @click.option("--client", "owner", metavar="NAME", help="The client of all rows, if no column names it.")
+@click.option("--encoding", metavar="NAME", help="The encoding of TABLE, if a CSV file. Default: as the study has it.")
 @click.option("--force", is_flag=True, help="Replace FILE if there is one.")
-def predict(run: str, table: str, out: str, model: str, owner: str | None, force: bool) -> int:
+def predict(run: str, table: str, out: str, model: str, owner: str | None, encoding: str | None, force: bool) -> int:
     """Predict every row of TABLE with its client's model.
 
     RUN is a directory that comity solve wrote, or one that a site of a federation received. TABLE (.csv, .tsv,
-    .parquet) has the columns that the models were trained with and the one that names the client of each row; --client
-    can name the client of all rows instead, and a site's own RUN needs neither.
+    .parquet, .xlsx) has the columns that the models were trained with and the one that names the client of each row;
+    --client can name the client of all rows instead, and a site's own RUN needs neither.
 
-    FILE has a row for each row of TABLE, in order, with the columns client, prediction and, for classes, p_c: the
-    probability of each class c.
+    FILE has a row for each row of TABLE, in order, with the study's --id, if it has one, and the columns client,
+    prediction and, for classes, p_c: the probability of each class c.
 
     Exit status: 0 done, 2 bad input.
     """
@@ -51,20 +52,22 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, force
     from comity.client.tables import read_rows
     from comity.core.files import check_output_file, write_text
     from comity.core.kinds import ModelKind
+    from comity.core.settings import settings_of
     from comity.errors import FormatError, OutputError
-    from comity.questions.schema import CategoryColumn
     from comity.result.client_result import ClientResult
     from comity.result.directory import read_document
     from comity.result.predictions import predict as predicted
+    from comity.result.predictions import text_columns
+    from comity.study import Study
 
     if out != "-":
         if Path(out).is_file() and Path(table).exists() and Path(out).samefile(table):
             raise OutputError(f"{out}: these are the rows to predict; give another file")
         check_output_file(out, force=force)
     result = ClientResult.load(run) if "own" in read_document(run) else comity.Result.load(run)
-    texts = [column.name for column in result.schema.columns if isinstance(column, CategoryColumn)]
     column = result.study.client or "client"
-    rows = read_rows(table, column, texts)
+    encoding = settings_of(Study)["encoding"].check(encoding or result.study.encoding)
+    rows = read_rows(table, column, text_columns(result), encoding)
     if owner is None and isinstance(result, ClientResult) and column not in rows.columns:
         owner = result.client
     try:

@@ -37,9 +37,9 @@ Examples:
 def solve(source: str | None, study_file: str | None, as_json: bool, force: bool, resume: bool, **options: Any) -> int:
     """Find out who should train with whom, and train their models.
 
-    SOURCE is a table (.csv, .tsv, .parquet) in which the column --client names the client of each row, or a directory
-    with a table for each client. Every client gets three models: trained alone, with its coalition, and with its best
-    collaborators if all were willing. For comparison there is one model for all clients. With --out, an HTML
+    SOURCE is a table (.csv, .tsv, .parquet, .xlsx) in which the column --client names the client of each row, or a
+    directory with a table for each client. Every client gets three models: trained alone, with its coalition, and with
+    its best collaborators if all were willing. For comparison there is one model for all clients. With --out, an HTML
     report is written beside the result.
 
     A TOML file can hold the same settings under the same names (exclude = ["a", "b"], fine_tune = 20), and also source

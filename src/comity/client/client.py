@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from comity.client.audit import AuditEntry
@@ -12,10 +13,14 @@ from comity.client.policy import Policy
 from comity.client.privacy import Privacy
 from comity.core.extras import require
 from comity.core.names import check_name
+from comity.core.text import count
 from comity.errors import InputError
 from comity.questions import Describe, Description, Recipe
-from comity.rows.encoding import level_of, summarise
+from comity.questions.schema import list_columns
+from comity.rows.columns import level_of
+from comity.rows.encoding import summarise
 from comity.rows.rows import Rows
+from comity.rows.splits import Keys
 
 _MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 
@@ -32,9 +37,11 @@ class Client(Respondent):
         log: The audit log, an entry for each question.
         privacy: How answers are clipped and noised; those that noise covers are listed by `Privacy.covered`.
         log_file: A file to which the log is appended; what its entries spent counts as spent.
+        group: A column whose rows with equal values, such as those of one patient, are held out together. Nothing else
+            is done with it, and it is not described to anybody.
 
     Raises:
-        InputError: If the name is empty, or two columns have the same name.
+        InputError: If the name is empty, two columns have the same name, or the group is missing.
 
     >>> from comity.questions import Describe
     >>> client = Client("North", pd.DataFrame({"dose": range(20), "effect": range(20)}))
@@ -51,6 +58,7 @@ class Client(Respondent):
     log: list[AuditEntry] = field(default_factory=list, repr=False)
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
+    group: str | None = None
     _table: Rows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -59,8 +67,30 @@ class Client(Respondent):
         double = rows.columns[rows.columns.duplicated()]
         if len(double):
             raise InputError(f"client {self.name!r} has two columns {double[0]!r}; give every column one name")
+        groups = None if self.group is None else self._group_of(rows, self.group)
+        if self.group is not None:
+            rows, test = (
+                frame if frame is None else frame.drop(columns=self.group, errors="ignore") for frame in (rows, test)
+            )
         self._open_log()
-        object.__setattr__(self, "_table", Rows(self.name, rows, test, self._noise))
+        object.__setattr__(self, "_table", Rows(self.name, rows, test, self._noise, groups))
+
+    def _group_of(self, rows: pd.DataFrame, column: str) -> Keys:
+        """Return a hash of each row's group."""
+        if column not in rows.columns:
+            columns = list_columns([*map(str, rows.columns)], column)
+            raise InputError(f"client {self.name!r} has no column {column!r}, which groups its rows; {columns}")
+        if missing := int(rows[column].isna().sum()):
+            raise InputError(
+                f"column {column!r}, which groups rows, is missing in {count(missing, 'row')} of client {self.name!r}; "
+                "fill it in, or take these rows out"
+            )
+        return np.asarray(pd.util.hash_array(rows[column].astype(object).map(level_of).to_numpy(object)))
+
+    @property
+    def groups(self) -> Keys | None:
+        """A number for each row, equal for rows that are held out together; None if there is no group."""
+        return self._table.groups
 
     def learner(self, recipe: Recipe) -> Any:
         """Return the learner that trains networks by a recipe; it keeps its state between questions.
@@ -79,7 +109,7 @@ class Client(Respondent):
     def _describe(self, question: Describe) -> Description:
         frame = self._table.frame
         most = min(question.most_levels, _MAX_LEVELS)
-        return Description(len(frame), summarise(frame, question.target, question.classes, most))
+        return Description(len(frame), summarise(frame, question.target, question.classes, most, question.categories))
 
 
 def _with_text_names(frame: pd.DataFrame) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from comity.errors import ComityError, InputError, RefusedError
 from comity.families.glm.answers.alone import fit_alone
 from comity.families.glm.answers.evaluation import evaluate, evaluate_linear
 from comity.families.glm.answers.moments import expand, moments, slopes
+from comity.families.glm.answers.own import fit_own
 from comity.questions import AskPrivacy, Describe, Description, Packed, PrivacyAnswer, Recipe, kind_of, pack, unpack
 from comity.rows.noise import Noise
 from comity.rows.rows import Rows
@@ -184,6 +185,7 @@ ANSWERS: dict[str, Answer] = {
     "expand": _by_table(expand),
     "slopes": _by_table(slopes),
     "fit-alone": _by_table(fit_alone),
+    "fit-own": _by_table(fit_own),
     "evaluate": _by_table(evaluate),
     "evaluate-linear": _by_table(evaluate_linear),
     "gradients": _by_learner("gradients"),

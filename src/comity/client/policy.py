@@ -74,7 +74,7 @@ def check_allowed(name: str, rows: int, policy: Policy, question: object) -> str
             f"leave it out ({mention('without', [name])}), or get more rows"
         )
     split = getattr(question, "split", None)
-    folds = 1 if split is None else max(split.folds, 1)
+    folds = 1 if split is None or not split.judges else max(split.folds, 1)  # without judges, it deals as it can
     if rows // folds < policy.least_part:
         raise RefusedError(
             f"client {name!r} is asked about {folds} folds of its {rows} rows, and answers only about folds of "

@@ -20,7 +20,9 @@ from comity.core.settings import (
     Declaration,
     check_known,
     check_settings,
+    encoding,
     located,
+    name,
     path,
     settings_file,
     settings_of,
@@ -41,7 +43,10 @@ class Site:
     Args:
         file: The TOML file that describes the site.
         name: The client's name.
-        rows: Its table, a CSV or Parquet file. Default: none.
+        rows: Its table, a CSV, Parquet or Excel file. Default: none.
+        encoding: The encoding of a CSV file. Default: utf-8.
+        group: A column of the table whose rows with equal values, such as those of one patient, are held out together;
+            it is not described to anybody. Default: none.
         factory: For examples that are not a table: ``module:function``. The function is called with the site and
             returns a `Client` or a `DatasetClient`; modules beside the file are found. Default: none.
         log: The file of the audit log. Default: audit.jsonl.
@@ -56,6 +61,8 @@ class Site:
     file: Path
     name: Annotated[str, Declaration("the client's name", check_name)]
     rows: Annotated[Path | None, path()] = None
+    encoding: Annotated[str, encoding()] = "utf-8"
+    group: Annotated[str | None, name("column")] = None
     factory: Annotated[str | None, text('"module:function"', _FACTORY)] = None
     log: Annotated[Path, path()] = Path("audit.jsonl")
     received: Annotated[Path, path()] = Path("received")
@@ -134,7 +141,8 @@ class Site:
                 made = replace(made, policy=self.policy, privacy=self.privacy, log_file=self.log)
             member: Respondent = made
             return member
-        client = Client(self.name, read_rows(self.rows), self.policy, privacy=self.privacy, log_file=self.log)
+        rows = read_rows(self.rows, encoding=self.encoding)
+        client = Client(self.name, rows, self.policy, privacy=self.privacy, log_file=self.log, group=self.group)
         if self.target is not None and self.target not in client.rows.columns:
             columns = list_columns([*map(str, client.rows.columns)], self.target)
             raise InputError(f"{self.file}: there is no column {shown(self.target)} in {self.rows}; {columns}")

@@ -62,11 +62,27 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """How much the cross-validated loss of `receiver` in its coalition would rise without `giver`."""
+    """How much the loss of `receiver` in its coalition would rise without `giver`, and the probability that it would.
+
+    The probability is not a number where it was not estimated.
+    """
 
     giver: str
     receiver: str
     value: float
+    probability: float = math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold, None for NaN."""
+        return asdict(self) | {"probability": None if math.isnan(self.probability) else self.probability}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote."""
+        probability = document["probability"]
+        return cls(
+            document["giver"], document["receiver"], document["value"], math.nan if probability is None else probability
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ _EXTRAS = {
     "dp_accounting": "privacy",
     "flwr": "flower",
     "matplotlib": "figures",
+    "openpyxl": "excel",
     "pyarrow": "parquet",
     "safetensors": "neural",
     "torch": "neural",

@@ -17,8 +17,9 @@ class Metric:
 
     ``measure(predictions, target, counts)`` takes the predictions of n rows (values (n,) for a number, probabilities
     (n, C) for classes), the target (n,) and a matrix of counts (B, n): how often each row occurs in each of B samples.
-    It returns the metric of each sample (B,). A metric that `is_root` is a square root, one that `compares_rows`
-    ranks rows against each other. The report shows `title`, `meaning` and, where not all rows do, what it `needs`.
+    It returns the metric of each sample (B,). A metric that `is_root` is a square root of a loss, one that
+    `is_loss` is linear in it, one that `compares_rows` ranks rows against each other. The report shows `title`,
+    `meaning` and, where not all rows do, what it `needs`.
     """
 
     task: Task
@@ -27,6 +28,7 @@ class Metric:
     least: float = -np.inf
     most: float = np.inf
     is_root: bool = False
+    is_loss: bool = False
     compares_rows: bool = False
     title: str = ""
     meaning: str = ""
@@ -51,6 +53,21 @@ class Metric:
         if self.is_root:
             return float(np.sqrt(max(held_out**2 + whole**2 - (parts**2).mean(), 0.0)))
         return float(np.clip(held_out + whole - parts.mean(), self.least, self.most))
+
+    def gain_of_share(self, value: float, share: float, slope: float) -> tuple[float, float]:
+        """Return the gain if a share of the loss at a value is gained, and the size of its derivative by the share.
+
+        A metric that is no function of the loss gains `slope` times the share.
+
+        >>> METRICS["rmse"].gain_of_share(2.0, 0.19, 0.0)
+        (-0.2, 1.1111111111111112)
+        """
+        if self.is_root:
+            left = float(np.sqrt(max(1 - share, 1e-12)))
+            return round(value * left - value, 15), value / (2 * left)
+        if self.is_loss:
+            slope = 1 - value if self.more_is_better else -value
+        return slope * share, abs(slope)
 
 
 def _accuracy(predictions: Floats, target: Floats, counts: Floats) -> Floats:
@@ -130,6 +147,7 @@ METRICS: dict[str, Metric] = {
         False,
         _log_loss,
         0.0,
+        is_loss=True,
         title="log loss",
         meaning="mean of −log p, where p is the probability that was given to the class that came true",
     ),
@@ -147,6 +165,7 @@ METRICS: dict[str, Metric] = {
         True,
         _r2,
         most=1.0,
+        is_loss=True,
         title="R²",
         meaning="share of the target's variance that is explained",
         needs="rows whose targets differ",

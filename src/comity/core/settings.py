@@ -96,6 +96,18 @@ def name(noun: str) -> Declaration:
     return replace(text(f"the name of a {noun}"), metavar=noun.upper())
 
 
+def encoding() -> Declaration:
+    """Declare the name of an encoding of text that Python knows."""
+
+    def fits(value: Any) -> bool:
+        try:
+            return isinstance(value, str) and "".encode(value) is not None
+        except (LookupError, ValueError):
+            return False
+
+    return Declaration("the name of an encoding, such as utf-8, latin-1 or cp1252", fits, metavar="NAME")
+
+
 def path() -> Declaration:
     """Declare a path, as text or as a `Path`, which it becomes."""
     return Declaration("a path", lambda value: isinstance(value, str | os.PathLike) and os.fspath(value) != "", Path)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from comity.core.arrays import Booleans, Floats
+from comity.core.kinds import ModelKind
 from comity.core.names import Coalition
 from comity.core.progress import Advance
 from comity.deciding.exhaustive import check_exhaustive, try_every_set
@@ -65,6 +66,11 @@ class Decision:
     def clients(self) -> tuple[str, ...]:
         """The names of the clients."""
         return self.equilibrium.clients
+
+    @property
+    def weights(self) -> dict[ModelKind, Floats]:
+        """Of each kind of model, each client's weights over the clients (N, N)."""
+        return {kind: self.points[kind].weights for kind in ModelKind}
 
     @property
     def graph(self) -> BenefitGraph:

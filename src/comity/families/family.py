@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
 from comity.core.progress import Progress
+from comity.deciding.borrow import Borrowed, Lender
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
+from comity.errors import InputError
 from comity.families.problem import Problem
 from comity.federation import Federation
 from comity.questions import Evaluation, Split
@@ -59,6 +61,14 @@ class Fit(ABC):
     def evaluate(self, decisions: Sequence[Decision]) -> Evaluated:
         """Train the models of a decision, the first of one for each view, and evaluate them."""
 
+    def lender(self) -> Lender:
+        """Return what the decision with borrowed strength needs, if the family has it."""
+        raise InputError("there is no search 'borrow' for these models; take 'spo'")
+
+    def evaluate_borrowed(self, decision: Borrowed) -> Evaluated:
+        """Return the models of a decision with borrowed strength, and how well they do."""
+        raise NotImplementedError
+
     @abstractmethod
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Return how well models do on the rows that clients keep for testing."""
@@ -98,6 +108,8 @@ class Family(ABC):
     """Whether clients hold tables, so that models have named columns and predict new rows of a table."""
     exact: ClassVar[bool]
     """Whether models are solved for, with a penalty, rather than trained step by step."""
+    searches: ClassVar[tuple[str, ...]] = ("spo", "exhaustive")
+    """How collaborators can be found."""
     resumes: ClassVar[bool]
     """Whether a training that was interrupted can be resumed."""
     model_file: ClassVar[str]

@@ -44,10 +44,12 @@ class Problem:
 
 def state_problem(federation: Federation, study: Study) -> Problem:
     """Ask all clients for their columns, and return what is to be learned from them."""
-    answers = ask_columns(federation, study.target, classes=study.task == "classes")
+    answers = ask_columns(federation, study.target, classes=study.task == "classes", categories=study.categories)
     columns = {client: answer.columns for client, answer in answers.items()}
     task = study.task or (METRICS[study.metric].task if study.metric else None)
-    agreement = agree(columns, study.target, task=task, exclude=study.exclude, keep=study.keep)
+    agreement = agree(
+        columns, study.target, task=task, exclude=study.not_features, keep=study.keep, categories=study.categories
+    )
     return Problem(
         rows={client: answer.rows for client, answer in answers.items()},
         schema=agreement.schema,
@@ -58,11 +60,13 @@ def state_problem(federation: Federation, study: Study) -> Problem:
     )
 
 
-def ask_columns(federation: Federation, target: str, *, classes: bool) -> dict[str, Description]:
+def ask_columns(
+    federation: Federation, target: str, *, classes: bool, categories: tuple[str, ...] = ()
+) -> dict[str, Description]:
     """Ask all clients for their columns."""
     if len(federation.clients) < 2:
         raise InputError("there is one client only; there is nobody to train with")
-    return federation.ask(Describe(target, classes=classes))
+    return federation.ask(Describe(target, classes=classes, categories=categories))
 
 
 def private_clients(answers: Mapping[str, Description]) -> tuple[str, ...]:

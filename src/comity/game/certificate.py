@@ -8,7 +8,7 @@ checks them, and `docs/theory.md` proves this. Nothing here shares code with the
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from comity.core.numbers import check_finite
 from comity.errors import InputError
 from comity.game.axioms import NOTHING_FORGIVEN, Utility, UtilityTable, Witness, find_witness
 from comity.game.game import Game
-from comity.game.proof import InnerInequality, OuterInequality, Values, check_inner, check_outer
+from comity.game.proof import InnerInequality, OuterInequality, Partition, Values, check_inner, check_outer
 
 
 class Verdict(StrEnum):
@@ -36,18 +36,6 @@ class Verdict(StrEnum):
     PROVED = "proved"
     REFUTED = "refuted"
     UNDECIDED = "undecided"
-
-
-@runtime_checkable
-class Partition(Protocol):
-    """Coalitions together with the collaborators of each client, for example an `Equilibrium`."""
-
-    @property
-    def coalitions(self) -> tuple[Coalition, ...]:
-        """The coalitions."""
-
-    def collaborators_of(self, client: str) -> Coalition:
-        """Return the collaborators of a client in its coalition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,34 @@
 """The inequalities of a certificate: a few utilities decide both axioms, as docs/theory.md proves."""
 
 import itertools
-from collections.abc import Callable, Collection, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 from comity.core.names import Coalition, shown
 from comity.core.numbers import check_finite
 from comity.game.axioms import Utility, Witness, make_witness
 
+
+@runtime_checkable
+class Partition(Protocol):
+    """Coalitions together with the collaborators of each client, for example an `Equilibrium`."""
+
+    @property
+    def coalitions(self) -> tuple[Coalition, ...]:
+        """The coalitions."""
+
+    def collaborators_of(self, client: str) -> Coalition:
+        """Return the collaborators of a client in its coalition."""
+
+
 Stays = Callable[[str, Coalition], bool]
 """Whether a client stays in a coalition."""
 _MAX_QUESTIONS_FOR_SMALLEST = 10_000
+_MAX_EDGES = 2_000  # of a coalition; with more, only those are checked that tie it together
 _ROUNDING = 1e-12  # the relative difference that adding the same numbers in another order may make
 
 
@@ -146,7 +162,7 @@ def check_inner(
     """Look in every coalition for a part that can leave without loss (docs/theory.md, Theorem 2).
 
     1. Find out which clients each member needs: those whose absence costs it. Only its collaborators are tried, or, if
-       they are not given, all other members.
+       they are not given, all other members. Of very many, only as many are tried as tie the coalition together.
     2. Find the groups of members that need each other and that no other member needs. If the coalition is strongly
        connected, it is the only such group, and no part can leave.
     3. For each group, take the members outside it and send away those that lose, until none does. The rest, if any, can
@@ -169,21 +185,65 @@ def check_inner(
             continue
         home = frozenset(coalition)
         needed_by: dict[str, list[str]] = {j: [] for j in coalition}
-        for i in coalition:
-            wanted = home if collaborators_of is None else collaborators_of(i) & home
-            for j in coalition:
-                if j == i or j not in wanted:
-                    continue
-                if costs(i, home - {j}):
-                    needed_by[j].append(i)
-                elif collaborators_of is not None:
-                    notes.append(f"{i} does as well without {j}: another best set exists")
+        for j, i in _edges_within(coalition, collaborators_of):
+            if costs(i, home - {j}):
+                needed_by[j].append(i)
+            elif collaborators_of is not None:
+                notes.append(f"{i} does as well without {j}: another best set exists")
         for component in _needed_by_no_other(needed_by):
             rest = tuple(i for i in coalition if i not in component)
             if part := _largest(rest, lambda i, left: not costs(i, left)):
                 smallest = _smallest(part, lambda i, left: not values.loses(i, left))
                 leaving.append(make_witness("inner", smallest, values.homes, values))
     return tuple(checked.values()), leaving, notes
+
+
+def edges_to_check(partition: Partition) -> Iterator[tuple[str, str]]:
+    """Yield the edges j → i within coalitions, as pairs (j, i), that `check_inner` checks for inner agreement."""
+    for coalition in partition.coalitions:
+        if len(coalition) > 1:
+            yield from _edges_within(tuple(sorted(coalition)), partition.collaborators_of)
+
+
+def _edges_within(
+    coalition: tuple[str, ...], collaborators_of: Callable[[str], Coalition] | None
+) -> list[tuple[str, str]]:
+    """Return the edges within a coalition; of more than `_MAX_EDGES`, a few that connect it strongly if all do.
+
+    These are a tree from one member to all others and a tree from all others to it, each found breadth first.
+    """
+    inside = frozenset(coalition)
+    if collaborators_of is None:
+        return [(j, i) for i in coalition for j in coalition if j != i]
+    givers = {
+        i: [j for j in coalition if j != i and j in wanted]
+        for i in coalition
+        for wanted in (collaborators_of(i) & inside,)
+    }
+    edges = [(j, i) for i in coalition for j in givers[i]]
+    if len(edges) <= _MAX_EDGES:
+        return edges
+    receivers: dict[str, list[str]] = {j: [] for j in coalition}
+    for j, i in edges:
+        receivers[j].append(i)
+    outward, inward = _tree(coalition[0], receivers), _tree(coalition[0], givers)
+    if len(outward) < len(coalition) - 1 or len(inward) < len(coalition) - 1:
+        return edges
+    return sorted({*outward, *((j, i) for i, j in inward)}, key=lambda edge: (edge[1], edge[0]))
+
+
+def _tree(root: str, edges: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:
+    """Return the edges by which a search, breadth first, reaches everything from a root."""
+    reached, found = {root}, []
+    queue = deque([root])
+    while queue:
+        at = queue.popleft()
+        for other in edges[at]:
+            if other not in reached:
+                reached.add(other)
+                found.append((at, other))
+                queue.append(other)
+    return found
 
 
 def _needed_by_no_other(needed_by: Mapping[str, Collection[str]]) -> list[set[str]]:

@@ -32,6 +32,8 @@ from comity.questions.tables import Expand as Expand
 from comity.questions.tables import Expansion as Expansion
 from comity.questions.tables import FitAlone as FitAlone
 from comity.questions.tables import FitAloneAnswer as FitAloneAnswer
+from comity.questions.tables import FitOwn as FitOwn
+from comity.questions.tables import FitOwnAnswer as FitOwnAnswer
 from comity.questions.tables import Moments as Moments
 from comity.questions.tables import MomentsAnswer as MomentsAnswer
 from comity.questions.tables import Slopes as Slopes

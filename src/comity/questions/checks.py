@@ -14,7 +14,7 @@ from comity.errors import AnswerError
 from comity.questions.networks import GradientsAnswer, HeldLossesAnswer, LocalStepsAnswer, TrainLocallyAnswer
 from comity.questions.privacy import PrivacyAnswer
 from comity.questions.registry import QUESTIONS, kind_of
-from comity.questions.tables import Description, Evaluation, FitAlone, Moments, Split
+from comity.questions.tables import Description, Evaluation, FitAlone, FitOwn, Moments, Split
 from comity.questions.wire import array_letters
 
 # A metric may be undefined; losses of networks diverge when the rate is too large, which the training reports.
@@ -53,8 +53,8 @@ def _dimensions(question: Any) -> dict[str, int]:
     sizes: dict[str, int] = {}
     split: Split | None = getattr(question, "split", None)
     if split is not None:
-        sizes |= {"V": split.views, "K": split.folds * split.repeats}
-    if isinstance(question, Moments | FitAlone):
+        sizes |= {"V": split.views, "K": split.folds * split.repeats, "W": split.folds + 1}
+    if isinstance(question, Moments | FitAlone | FitOwn):
         sizes["d"] = question.schema.parameters
     record: Any = type(question)
     for field, letters in array_letters(record).items():

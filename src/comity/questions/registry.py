@@ -10,6 +10,7 @@ QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "expand": (tables.Expand, tables.Expansion),
     "slopes": (tables.Slopes, tables.SlopesAnswer),
     "fit-alone": (tables.FitAlone, tables.FitAloneAnswer),
+    "fit-own": (tables.FitOwn, tables.FitOwnAnswer),
     "evaluate": (tables.Evaluate, tables.Evaluation),
     "evaluate-linear": (tables.EvaluateLinear, tables.Evaluation),
     "gradients": (networks.Gradients, networks.GradientsAnswer),

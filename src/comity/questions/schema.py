@@ -1,11 +1,13 @@
 """The schema that all clients share: how columns become features, agreed from summaries of the clients' columns.
 
-Numbers are standardised by the mean and the standard deviation over all clients, categories become one indicator column
-for each level, and missing values become the mean, with an indicator column beside it. Nothing here sees a row.
+Numbers are standardised by the mean and the standard deviation over all clients, dates are numbers of days, categories
+become one indicator column for each level, and missing values become the mean, with an indicator column beside it.
+Nothing here sees a row.
 """
 
 import difflib
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,22 +20,31 @@ from comity.core.text import count
 from comity.core.wording import mention
 from comity.errors import InputError
 
-ColumnKind = Literal["number", "text", "mixed", "empty"]
+ColumnKind = Literal["number", "date", "text", "empty"]
+Look = Literal["", "row numbers", "numbers", "numbers and text", "decimal commas", "dates", "free text"]
+_NOUNS = {"number": "numbers", "date": "dates", "text": "text"}
 _MISSING = "(missing)"
 _MAX_NAMES_SHOWN = 20
 _MAX_CLIENTS_SHOWN = 3
 _MIN_ROWS_OF_IDENTIFIERS = 50  # with fewer rows, distinct values are likely to be chance
+_WORDS_OF_IDENTIFIERS = {"id", "ids", "identifier", "uuid", "guid", "key", "nr", "no", "number", "index"}
+_MAX_LEVELS = 100  # that a client lists
+_MAX_VALUES_LIKE_CLASSES = 10  # whole numbers with no more different values than these may be classes
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
     """A client's summary of one of its columns.
 
-    `kind` says what the values are, ``mixed`` if some are numbers and some text; `present` and `missing` count the
-    values; `distinct` counts the different ones; `whole` says that all are whole numbers; `infinite` counts infinities;
-    `mean` and `squares` (the sum of squares about the mean) are those of the finite numbers; `levels` counts the rows
-    of each different value, or is None if there are too many to list; `commas` says that the values would be numbers
-    if they had a decimal point instead of a comma.
+    `kind` says what the values are; `present` and `missing` count the values; `distinct` counts the different ones;
+    `whole` says that all are whole numbers; `infinite` counts infinities; `mean` and `squares` (the sum of squares
+    about the mean) are those of the finite numbers, or of dates as days since 2000-01-01; `levels` counts the rows of
+    each different value, or is None if there are too many to list.
+
+    `look` says what the values look like. Whole numbers may look like row numbers: consecutive, or rising or falling
+    from row to row. Text may look like numbers (all or some of the values), like numbers with decimal commas, like
+    dates that cannot be read (some of them, or because they do not say which is the day), or like free text (four
+    words or more on average, hardly any text twice).
     """
 
     name: str
@@ -46,7 +57,7 @@ class ColumnSummary:
     mean: float = 0.0
     squares: float = 0.0
     levels: dict[str, int] | None = None
-    commas: bool = False
+    look: Look = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,13 @@ class NumberColumn:
     def features(self) -> tuple[str, ...]:
         """The names of the features that encode the column."""
         return (self.name, f"{self.name} {_MISSING}") if self.indicator else (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class DateColumn(NumberColumn):
+    """A column of dates, encoded like numbers: the days since 2000-01-01."""
+
+    tag: ClassVar[str] = "date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +114,7 @@ class Target:
 class Schema:
     """The columns that a model uses, in order, and the target that it predicts."""
 
-    columns: tuple[NumberColumn | CategoryColumn, ...]
+    columns: tuple[DateColumn | NumberColumn | CategoryColumn, ...]
     target: Target
 
     @property
@@ -127,16 +145,17 @@ def agree(
     task: Task | None = None,
     exclude: tuple[str, ...] = (),
     keep: tuple[str, ...] = (),
+    categories: tuple[str, ...] = (),
 ) -> Agreement:
     """Return a schema that fits every client's summary of its columns.
 
-    The columns in `exclude` are left out, and those in `keep` are used even if they look like identifiers. By default,
-    the values of the target determine the task. Columns that do not fit together are an `InputError`, and so is a
-    target that cannot be learned.
+    The columns in `exclude` are left out, those in `keep` are used even if they look like identifiers, and numbers in
+    `categories` are taken for categories. By default, the values of the target determine the task. Columns that do not
+    fit together are an `InputError`, and so is a target that cannot be learned.
     """
     names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
     known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
-    for name in (target, *exclude, *keep):
+    for name in (target, *exclude, *keep, *categories):
         if name not in names:
             raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
     candidates = [name for name in names if name != target and name not in exclude]
@@ -145,7 +164,8 @@ def agree(
     warnings: list[str] = []
     columns: dict[str, NumberColumn | CategoryColumn] = {}
     for name in candidates:
-        column = _agree_on(name, {client: known[client][name] for client in known}, warnings, name in keep)
+        here = {client: known[client][name] for client in known}
+        column = _agree_on(name, here, warnings, keep=name in keep, category=name in categories)
         if column is not None:
             columns[name] = column
     if not columns:
@@ -206,7 +226,7 @@ def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], names: li
 
 
 def _agree_on(
-    name: str, columns: Mapping[str, ColumnSummary], warnings: list[str], keep: bool
+    name: str, columns: Mapping[str, ColumnSummary], warnings: list[str], *, keep: bool, category: bool
 ) -> NumberColumn | CategoryColumn | None:
     """Return how to encode a column, or None, with an entry in `warnings`, if it is left out."""
     filled = {client: column for client, column in columns.items() if column.kind != "empty"}
@@ -215,44 +235,79 @@ def _agree_on(
         return None
     for client, column in filled.items():
         _check_decimal_points(f"column {name!r}", client, column)
-    if not keep and _identifies(filled.values()):
-        warnings.append(
-            f"column {name!r} has a different value in every row, like an identifier, and is left out; "
-            f"if it is none, keep it with {mention('keep', [name])}"
-        )
+    if not (keep or category) and (reason := _reason_to_leave_out(name, filled.values())):
+        warnings.append(f"column {name!r} {reason}")
         return None
     for client, column in filled.items():
-        where = f"column {name!r} of client {client!r} has"
         if unusable := _unusable_value(column):
-            raise InputError(f"{where} {unusable}; mend it, or leave the column out")
-        if column.kind == "mixed" and column.levels is None:
-            raise InputError(f"{where} numbers and text; mend the text, or leave the column out")
-    if mixed := [client for client, column in filled.items() if column.kind == "mixed"]:
-        warnings.append(f"column {name!r} has numbers and text at {_clients(mixed)}; it is taken for text")
+            raise InputError(f"column {name!r} of client {client!r} has {unusable}; mend it, or leave the column out")
     if empty := [client for client in columns if client not in filled]:
         warnings.append(f"column {name!r} is empty at {_clients(empty)}; all its values are taken for missing there")
-    with_text = [client for client, column in filled.items() if column.kind != "number"]
-    if with_text and len(with_text) < len(filled):
-        number = next(client for client in filled if client not in with_text)
-        raise InputError(
-            f"column {name!r} has numbers at client {number!r} and text at {with_text[0]!r}; mend it, or leave the "
-            "column out"
-        )
     missing = any(column.missing for column in columns.values())
-    if with_text:
-        if any(column.levels is None for column in filled.values()):
-            warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
-            return None
-        return CategoryColumn(name, tuple(sorted(_count_levels(filled.values()))), missing)
+    if category or any(column.kind == "text" for column in filled.values()):
+        listed = _agree_on_text(name, filled, warnings, category=category)
+        return CategoryColumn(name, tuple(sorted(_count_levels(filled.values()))), missing) if listed else None
+    _check_same_kind(name, filled)
     mean, scale = _pool(filled.values())
     if scale == 0 and not missing:
         warnings.append(f"column {name!r} has the same value everywhere and is left out")
         return None
+    if all(column.kind == "date" for column in filled.values()):
+        warnings.append(f"column {name!r} holds dates; the models use the days since 2000-01-01")
+        return DateColumn(name, mean, scale or 1.0, missing)
     return NumberColumn(name, mean, scale or 1.0, missing)
 
 
+def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: list[str], *, category: bool) -> bool:
+    """Return whether a column of text, or of categories, can be used: if every client lists its values."""
+    looks = {column.look for column in filled.values()}
+    unlisted = {client: column for client, column in filled.items() if column.levels is None}
+    if category:
+        for client, column in unlisted.items():
+            raise InputError(
+                f"column {name!r} has {column.distinct:,} different values in {count(column.present, 'row')} of client "
+                f"{client!r}, too many for categories: there may be {_MAX_LEVELS}, with two rows each on average; take "
+                f"it out of {mention('categories')}"
+            )
+        return True
+    for client, column in unlisted.items():
+        if column.look == "numbers and text":
+            raise InputError(
+                f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
+            )
+    _check_same_kind(name, filled)
+    mixed = [client for client, column in filled.items() if column.look == "numbers and text"]
+    if mixed or ("numbers" in looks and len(looks) > 1):
+        where = f" at {_clients(mixed)}" if mixed else ""
+        warnings.append(f"column {name!r} has numbers and text{where}; it is taken for text")
+    if unlisted:
+        warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
+    return not unlisted
+
+
+def _check_same_kind(name: str, filled: Mapping[str, ColumnSummary]) -> None:
+    """Check that not some clients have numbers or dates and others text; text that looks like numbers may be listed."""
+    nouns = {
+        client: "numbers" if column.look == "numbers" and column.levels is None else _NOUNS[column.kind]
+        for client, column in filled.items()
+    }
+    (first, noun), *others = nouns.items()
+    few = all(
+        column.levels is not None
+        or (column.kind == "number" and column.distinct <= min(_MAX_LEVELS, column.present // 2))
+        for column in filled.values()
+    )
+    advice = f", or take it for categories with {mention('categories', [name])}" if few else ""
+    for client, other in others:
+        if noun != other:
+            raise InputError(
+                f"column {name!r} has {noun} at client {first!r} and {other} at {client!r}; mend it, or leave the "
+                f"column out{advice}"
+            )
+
+
 def _check_decimal_points(what: str, client: str, column: ColumnSummary) -> None:
-    if column.commas:
+    if column.look == "decimal commas":
         raise InputError(
             f"{what} has numbers with a comma at client {client!r}; write decimals with a point, as in 1.5, and "
             "thousands without a sign, as in 21574"
@@ -274,13 +329,40 @@ def _count_levels(columns: Iterable[ColumnSummary]) -> Counter[str]:
     return levels
 
 
-def _identifies(columns: Collection[ColumnSummary]) -> bool:
-    """Return whether a column looks like an identifier: text or whole numbers that never repeat within a client."""
-    return (
-        sum(column.present for column in columns) >= _MIN_ROWS_OF_IDENTIFIERS
-        and all(column.distinct == column.present and not column.infinite for column in columns)
-        and all(column.whole or column.kind == "text" for column in columns)
-    )
+def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
+    """Return why a column cannot be a measurement: it holds free text, dates that cannot be read, or identifiers.
+
+    An identifier has no value twice at any client, over 50 rows or more, and is text, or whole numbers that run like
+    the numbers of rows, or whole numbers whose name has a word such as id, key or number.
+    """
+    looks = {column.look for column in columns if column.levels is None}
+    if "free text" in looks:
+        return "is free text, which the models do not read, and is left out"
+    if "dates" in looks:
+        return "holds dates that cannot be read, and is left out; write them with the year first, such as 2024-03-01"
+    if sum(column.present for column in columns) < _MIN_ROWS_OF_IDENTIFIERS:
+        return ""
+    if not all(column.distinct == column.present and not column.infinite for column in columns):
+        return ""
+    codes = all(column.look == "" for column in columns) or _says_identifier(name)
+    if codes and all(column.kind == "text" for column in columns):
+        return "looks like an identifier (text, and no client has a value twice) and is left out"
+    in_order = looks == {"row numbers"}
+    if not all(column.whole for column in columns) or not (in_order or _says_identifier(name)):
+        return ""
+    numbers = "whole numbers in order" if in_order else "a name of one, whole numbers"
+    advice = f"if it is a measurement, keep it with {mention('keep', [name])}"
+    return f"looks like an identifier ({numbers}, and no client has a value twice) and is left out; {advice}"
+
+
+def _says_identifier(name: str) -> bool:
+    """Return whether the name of a column says that it holds identifiers.
+
+    >>> [_says_identifier(name) for name in ("patientId", "record_no", "ID", "income", "idle days")]
+    [True, True, True, False, False]
+    """
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+", name)
+    return any(word.lower() in _WORDS_OF_IDENTIFIERS for word in words)
 
 
 def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None, warnings: list[str]) -> Target:
@@ -294,13 +376,25 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
         _check_decimal_points(f"the target {name!r}", client, column)
         if unusable := _unusable_value(column):
             raise InputError(f"the target {name!r} has {unusable} at client {client!r}; mend it")
-        if column.kind == "mixed":
+        if column.look == "numbers and text":
             raise InputError(f"the target {name!r} has numbers and text at client {client!r}; mend what is no number")
+        if column.kind == "date":
+            raise InputError(
+                f"the target {name!r} holds dates at client {client!r}; predict a number, such as days since an event"
+            )
     listed = all(column.levels is not None for column in columns.values())
     levels = _count_levels(columns.values())
     numbers = all(column.kind == "number" for column in columns.values())
     if task is None:
         task = "regression" if numbers and not (listed and len(levels) <= 2) else "classes"
+        most = max(column.distinct for column in columns.values())
+        rows = sum(column.present for column in columns.values())
+        whole = all(column.whole for column in columns.values())
+        if task == "regression" and whole and most <= _MAX_VALUES_LIKE_CLASSES and 5 * most <= rows:
+            warnings.append(
+                f"the target {name!r} has few different values, all whole numbers, and is taken for a number; if they "
+                f"are classes, say {mention('task', 'classes')}"
+            )
     if task == "regression":
         if not numbers:
             raise InputError(
@@ -317,10 +411,9 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
         ]
         return Target(name, task, mean=mean, scale=scale)
     if not listed or 2 * len(levels) > max(sum(levels.values()), 4):
-        raise InputError(
-            f"the target {name!r} has too many different values to be classes; take the task 'regression', "
-            f"or one of its metrics ({_metrics('regression')})"
-        )
+        advice = f"take the task 'regression', or one of its metrics ({_metrics('regression')})"
+        advice = advice if numbers else "it is text: merge its values into classes, or predict another column"
+        raise InputError(f"the target {name!r} has too many different values to be classes; {advice}")
     if len(levels) < 2:
         raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
     warnings += [

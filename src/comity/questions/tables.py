@@ -18,12 +18,13 @@ class Describe:
     A summary lists the values of a column only where a model needs them as levels or classes: text columns with at most
     `most_levels` values that occur in two rows on average, so that names and identifiers stay with the client; and
     `target`, the column to predict, if it has two values, or up to `most_levels` when `classes` says that its numbers
-    are classes.
+    are classes; and numbers in the columns `categories`, as if they were text.
     """
 
     target: str
     classes: bool = False
     most_levels: int = 100
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class Split:
 
     There are several *views* of the rows. View 0 has all of them. Views 1 to `judges` each leave out one part, on which
     the models trained on the rest are evaluated. Then come `resamples` bootstrap samples. Within every view, the rows
-    are divided into `folds`, `repeats` times.
+    are divided into `folds`, `repeats` times. Without `judges`, rows are dealt once: there is one view, and its folds
+    evaluate too; a client with few rows has fewer of them.
     """
 
     folds: int = 5
@@ -155,12 +157,29 @@ class FitAloneAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class FitOwn:
+    """Asks for the client's own model of classes, by the evidence of its rows. Answer: `FitOwnAnswer`."""
+
+    schema: Schema
+    split: Split
+
+
+@dataclass(frozen=True, slots=True)
+class FitOwnAnswer:
+    """The client's own models of all rows and of all but each fold (W of them), and their mean penalties."""
+
+    parameters: Annotated[Floats, "Wd"]
+    penalties: Annotated[Floats, "W"]
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """Asks how well models do on the client's rows by a metric. Answer: `Evaluation`.
 
     ``parameters`` (M, 1 + judges, d) hold, for each of M kinds of model, the model of all rows and those of the views
     that leave out a part, which are evaluated on that part. ``counted`` (M, judges) is one where a part counts for a
-    kind, and zero elsewhere. Gains are measured from the first kind, for which all parts must count.
+    kind, and zero elsewhere. Gains are measured from the first kind, for which all parts must count. Without judges,
+    the parts are the folds.
     """
 
     schema: Schema

@@ -59,8 +59,8 @@ def pack(record: object) -> Packed:
     """Return a question or an answer as it is sent.
 
     >>> from comity.questions import Describe
-    >>> pack(Describe(target="died"))
-    Packed(kind='Describe', plain='{"classes": false, "most_levels": 100, "target": "died"}', arrays={})
+    >>> pack(Describe(target="died")).plain
+    '{"categories": [], "classes": false, "most_levels": 100, "target": "died"}'
     """
     kind = type(record).__name__
     if RECORDS.get(kind) is not type(record):

@@ -45,6 +45,10 @@ def compare(
     metric: MetricName | None = None,
     exclude: tuple[str, ...] = (),
     keep: tuple[str, ...] = (),
+    categories: tuple[str, ...] = (),
+    id: str | None = None,  # noqa: A002 - as on the command line
+    group: str | None = None,
+    encoding: str = "utf-8",
     without: tuple[str, ...] = (),
     out: str | Path | None = None,
     progress: bool | Progress = False,
@@ -57,7 +61,7 @@ def compare(
     best model, with all clients willing). The baselines are in `comity.research.baselines.METHODS`.
 
     Args:
-        source: A table (a DataFrame, or a CSV or Parquet file), a table for each client (a mapping by name, or a
+        source: A table (a DataFrame, or a CSV, Parquet or Excel file), a table for each client (a mapping by name, or a
             directory), or an `InProcess` federation.
         client: The column with the name of each row's client, if the rows are in one table.
         target: The column to predict.
@@ -74,7 +78,12 @@ def compare(
         task: Regression or classes; by default it follows from the target.
         metric: The metric to compare; by default auc for classes and rmse for regression.
         exclude: Columns to leave out.
-        keep: Columns that look like identifiers and are features.
+        keep: Columns of numbers that look like identifiers and are features.
+        categories: Columns of numbers, with few different values, to take for categories.
+        id: A column that identifies rows, and is no feature.
+        group: A column whose rows with equal values, such as those of one patient, are held out together; it is no
+            feature.
+        encoding: The encoding of CSV files.
         without: Clients to leave out.
         out: A directory for the results of each method and seed, from which an interrupted comparison continues; by
             default nothing is kept.
@@ -113,6 +122,10 @@ def compare(
         metric=metric,
         exclude=exclude,
         keep=keep,
+        categories=categories,
+        id=id,
+        group=group,
+        encoding=encoding,
         without=without,
         seed=seed,
         model=model,
@@ -132,7 +145,7 @@ def compare(
         warnings.warn(note, ComityWarning, stacklevel=2)
     bar = progress_bar(progress) if isinstance(progress, bool) else nullcontext(progress)
     with tempfile.TemporaryDirectory() as scratch, bar as report:
-        comparison = run_comparison(members, study, settings, out or scratch, report)
+        comparison = run_comparison(members, opened.study_of_rest(study), settings, out or scratch, report)
     for note in comparison.warnings:
         warnings.warn(note, ComityWarning, stacklevel=2)
     return comparison

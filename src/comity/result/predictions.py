@@ -15,7 +15,8 @@ from comity.core.wording import mention
 from comity.errors import InputError, UnknownClientError
 from comity.families.registry import FAMILIES
 from comity.questions.schema import CategoryColumn, list_columns
-from comity.rows.encoding import encode, level_of
+from comity.rows.columns import level_of
+from comity.rows.encoding import encode
 
 if TYPE_CHECKING:
     from comity.result.client_result import ClientResult
@@ -29,7 +30,8 @@ def predict(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Predict rows with the model of one client, or each with the model of the client that a column names.
 
-    Returns a frame with a row for each, and notes on columns and values that the models do not know.
+    Returns a frame with a row for each, with the study's id if the rows have it, and notes on columns and values that
+    the models do not know.
     """
     family = FAMILIES[result.study.model]
     if not family.tabular:
@@ -78,20 +80,39 @@ def predict(
         predicted = family.predict(result.study, result.schema, features[here], result.models[kind][place])
         outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
     frame = pd.DataFrame({"client": owners.to_numpy(object)}, index=rows.index)
-    if not target.classes:
-        frame["prediction"] = outcome[:, 0]
-        return frame, notes
-    frame["prediction"] = np.array(target.classes, object)[outcome.argmax(axis=1)]
+    frame["prediction"] = np.array(target.classes, object)[outcome.argmax(axis=1)] if target.classes else outcome[:, 0]
     for place, name in enumerate(target.classes):
         frame[f"p_{name}"] = outcome[:, place]
+    if result.study.id in names:
+        frame.insert(0, result.study.id, rows[result.study.id], allow_duplicates=True)
     return frame, notes
+
+
+def text_columns(result: Result | ClientResult) -> list[str]:
+    """Return the columns whose values must be read as they are written: the id, and categories that are not numbers."""
+    names = [
+        column.name
+        for column in result.schema.columns
+        if isinstance(column, CategoryColumn) and not all(map(_is_plain_number, column.levels))
+    ]
+    return names if result.study.id is None else [*names, result.study.id]
+
+
+def _is_plain_number(level: str) -> bool:
+    """Return whether a level is a number as `level_of` writes it: not 01, which may be a code."""
+    try:
+        return level_of(float(level)) == level
+    except ValueError:
+        return False
 
 
 def _notes(result: Result | ClientResult, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on columns and values of new rows that the models do not know."""
-    known = {column.name for column in result.schema.columns} | {*result.study.exclude, *result.left_out}
+    known = {column.name for column in result.schema.columns} | {*result.study.not_features, *result.left_out}
     known |= {result.study.client or "client", result.schema.target.name}
     notes = []
+    if result.study.id is not None and result.study.id not in names:
+        notes.append(f"there is no column {result.study.id!r}, so that predictions do not have it")
     if extra := [name for name in names if name not in known]:
         listed = ", ".join(map(repr, extra[:_MAX_NAMES])) + (" and more" if len(extra) > _MAX_NAMES else "")
         notes.append(f"columns that the models do not know are ignored: {listed}")

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -54,6 +53,7 @@ class Result:
         utilities: Each client's metric with each of its models, and its gains.
         game: The utilities that were measured: losses with a minus.
         certificate: What they prove about the equilibrium.
+        contributions: What each collaborator brings to each client of its coalition.
         weights: For each kind of model, the weights (N, N) of each client's model over the clients.
         penalties: For each kind of model, the penalty of each client's model (N,).
         models: For each kind of model, the parameters of each client's model (N, d).
@@ -75,6 +75,7 @@ class Result:
     utilities: Mapping[str, Standing]
     game: Game
     certificate: Certificate
+    contributions: tuple[Contribution, ...]
     weights: Mapping[ModelKind, Floats]
     penalties: Mapping[ModelKind, Floats]
     models: Mapping[ModelKind, Floats]
@@ -100,15 +101,6 @@ class Result:
     def coalitions(self) -> tuple[Coalition, ...]:
         """The coalitions, in the order in which they form."""
         return self.equilibrium.coalitions
-
-    @cached_property
-    def contributions(self) -> tuple[Contribution, ...]:
-        """What each collaborator brings to each client of its coalition: the margins of the certificate."""
-        return tuple(
-            Contribution(next(iter(each.without)), each.client, each.margin)
-            for each in self.certificate.inner
-            if len(each.without) == 1
-        )
 
     def summary(self) -> str:
         """Return in a few lines what was asked, what came out, and what it proves."""
@@ -276,7 +268,7 @@ class Result:
             "penalties": {
                 kind: dict(zip(self.clients, self.penalties[kind].tolist(), strict=True)) for kind in ModelKind
             },
-            "contributions": [asdict(each) for each in self.contributions],
+            "contributions": [each.to_dict() for each in self.contributions],
             "confidence": None if self.confidence is None else self.confidence.to_dict(),
             "game": list(self.game.records()),
             "certificate": self.certificate.to_dict(),
@@ -333,6 +325,7 @@ class Result:
             utilities={client: Standing.from_dict(each) for client, each in document["utilities"].items()},
             game=game,
             certificate=certify(equilibrium, game, forgiven=document["certificate"]["forgiven"]),
+            contributions=tuple(map(Contribution.from_dict, document["contributions"])),
             weights={
                 kind: np.array([[document["weights"][kind][i].get(j, 0.0) for j in clients] for i in clients])
                 for kind in ModelKind
@@ -356,6 +349,15 @@ class Result:
         from comity.result.sections import as_html
 
         return as_html(self)
+
+
+def contributions_of(certificate: Certificate) -> tuple[Contribution, ...]:
+    """Return what each collaborator brings to each client of its coalition: the margins of a certificate."""
+    return tuple(
+        Contribution(next(iter(each.without)), each.client, each.margin)
+        for each in certificate.inner
+        if len(each.without) == 1
+    )
 
 
 def check_kind(model: str) -> ModelKind:

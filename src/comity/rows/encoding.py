@@ -1,5 +1,6 @@
 """Rows as numbers: summaries of columns for agreeing on a schema, and the encoding that a schema prescribes."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -8,17 +9,22 @@ import pandas as pd
 from comity.core.arrays import Floats
 from comity.core.names import shown
 from comity.errors import InputError, UnfitError
-from comity.questions.schema import ColumnSummary, NumberColumn, Schema
+from comity.questions.schema import ColumnSummary, DateColumn, Look, NumberColumn, Schema
+from comity.rows.columns import days, level_of, read_date, typed
 
 _ALWAYS_LISTED = 2  # so few distinct values are listed whatever the number of rows
 WITH_COMMA = r"\s*[+-]?\d+,\d+\s*"
 _MAX_NUMBERS_AMONG_TEXT = 20  # with more, it is a column of numbers with some text by mistake
+_MIN_WORDS_OF_FREE_TEXT = 4  # on average
+_SLASH_DATE = r"\s*\d\d?[/-]\d\d?[/-]\d{2,4}\b.*"
 
 
-def summarise(rows: pd.DataFrame, target: str, classes: bool, most_levels: int) -> tuple[ColumnSummary, ...]:
+def summarise(
+    rows: pd.DataFrame, target: str, classes: bool, most_levels: int, categories: Collection[str] = ()
+) -> tuple[ColumnSummary, ...]:
     """Return a summary of every column; `Describe` defines which of them list their distinct values."""
-    max_numbers = {target: most_levels if classes else _ALWAYS_LISTED}
-    return tuple(_summarise(name, rows[name], max_numbers.get(name, 0), most_levels) for name in rows.columns)
+    max_numbers = {target: most_levels if classes else _ALWAYS_LISTED} | dict.fromkeys(categories, most_levels)
+    return tuple(_summarise(name, typed(rows[name]), max_numbers.get(name, 0), most_levels) for name in rows.columns)
 
 
 def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -> ColumnSummary:
@@ -28,32 +34,53 @@ def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -
     summary = ColumnSummary(name, "empty", len(present), len(values) - len(present), distinct)
     if not len(present):
         return summary
-    numbers = _numbers(present)
-    if numbers is None:
-        texts = present.map(str)
-        readable, with_comma = pd.to_numeric(texts, errors="coerce").notna(), texts.str.fullmatch(WITH_COMMA)
-        listed = _may_list(distinct, present, max_texts) and texts[readable].nunique() <= _MAX_NUMBERS_AMONG_TEXT
-        # Codes such as 12e4 among many texts are not numbers; a few texts among many numbers are a mistake.
-        mixed = readable.any() if listed else 2 * readable.sum() >= len(texts)
-        return replace(
-            summary,
-            kind="mixed" if mixed else "text",
-            levels=_levels(present) if listed else None,
-            commas=bool(with_comma.any() and (readable | with_comma).all()),
-        )
+    if isinstance(present.dtype, pd.CategoricalDtype):
+        return _summarise_text(summary, present, max(max_numbers, _MAX_NUMBERS_AMONG_TEXT), max_texts)
+    dates = pd.api.types.is_datetime64_any_dtype(present)
+    numbers = days(present) if dates else np.asarray(present, np.float64)
     finite = numbers[np.isfinite(numbers)]
     with np.errstate(over="ignore"):  # values too large to compute with are reported when a schema is agreed
         mean = float(finite.mean()) if finite.size else 0.0
         squares = float(((finite - mean) ** 2).sum())
+    whole = not dates and bool((finite == np.round(finite)).all())
     return replace(
         summary,
-        kind="number",
-        whole=bool((finite == np.round(finite)).all()),
+        kind="date" if dates else "number",
+        whole=whole,
         infinite=int(numbers.size - finite.size),
         mean=mean,
         squares=squares,
         levels=_levels(present) if max_numbers and _may_list(distinct, present, max_numbers) else None,
+        look="row numbers" if whole and _count_rows(finite) else "",
     )
+
+
+def _summarise_text(summary: ColumnSummary, present: pd.Series, max_numbers: int, max_texts: int) -> ColumnSummary:
+    """Return the summary of a column of text, of which at most `max_numbers` listed values look like numbers."""
+    texts = present.astype(object).map(level_of)
+    readable, with_comma = pd.to_numeric(texts, errors="coerce").notna(), texts.str.fullmatch(WITH_COMMA)
+    listed = _may_list(summary.distinct, present, max_texts)
+    listed = listed and (bool(readable.all()) or texts[readable].nunique() <= max_numbers)
+    look: Look = ""
+    if with_comma.any() and (readable | with_comma).all():
+        look = "decimal commas"
+    elif readable.all():
+        look = "numbers"
+    # Codes such as 12e4 among many texts are not numbers; a few texts among many numbers are a mistake.
+    elif readable.any() if listed else 2 * readable.sum() >= len(texts):
+        look = "numbers and text"
+    elif not listed and 2 * (texts.map(read_date).notna() | texts.str.fullmatch(_SLASH_DATE)).sum() >= len(texts):
+        look = "dates"
+    elif 2 * summary.distinct > len(texts) and texts.str.split().str.len().mean() >= _MIN_WORDS_OF_FREE_TEXT:
+        look = "free text"
+    return replace(summary, kind="text", levels=_levels(present) if listed else None, look=look)
+
+
+def _count_rows(numbers: Floats) -> bool:
+    """Return whether whole numbers run like the numbers of rows: consecutive in any order, or rising, or falling."""
+    steps = np.diff(numbers)
+    consecutive = numbers.size and np.ptp(numbers) == numbers.size - 1 == np.unique(numbers).size - 1
+    return bool(consecutive or (steps > 0).all() or (steps < 0).all())
 
 
 def _may_list(distinct: int, present: pd.Series, limit: int) -> bool:
@@ -62,24 +89,7 @@ def _may_list(distinct: int, present: pd.Series, limit: int) -> bool:
 
 
 def _levels(present: pd.Series) -> dict[str, int]:
-    return {level_of(level): int(count) for level, count in present.value_counts().items()}
-
-
-def level_of(value: object) -> str:
-    """Return a value as the name of a level or class; whole numbers have no decimal point."""
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _numbers(values: pd.Series) -> Floats | None:
-    """Return values as floats if all of them are numbers (or true or false), else None."""
-    if values.dtype == bool or pd.api.types.is_numeric_dtype(values):
-        return np.asarray(values, np.float64)
-    read = pd.to_numeric(values, errors="coerce")
-    return None if read.isna().any() else np.asarray(read, np.float64)
+    return {level_of(level): int(count) for level, count in present.value_counts().items() if count}
 
 
 def encode(rows: pd.DataFrame, schema: Schema) -> Floats:
@@ -107,12 +117,17 @@ def encode(rows: pd.DataFrame, schema: Schema) -> Floats:
 
 
 def _standardise(values: pd.Series, column: NumberColumn) -> Floats:
-    """Return (x - mean) / scale for each value x, which may be missing but must be a finite number otherwise."""
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
+    """Return (x - mean) / scale for each value x, which may be missing but must be a date or finite otherwise."""
+    dates, values = isinstance(column, DateColumn), typed(values)
+    if dates or pd.api.types.is_datetime64_any_dtype(values):
+        numbers = days(values) if dates else np.full(len(values), np.nan)
+    else:
+        numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
     bad = ~np.isfinite(numbers) & values.notna().to_numpy()
     if bad.any():
         found = level_of(values[bad].iloc[0])
-        raise InputError(f"column {column.name!r} has {shown(found)}, which is not a finite number; mend it")
+        expected = "a date such as 2024-03-01" if dates else "a finite number"
+        raise InputError(f"column {column.name!r} has {shown(found)}, which is not {expected}; mend it")
     return np.asarray((numbers - column.mean) / column.scale)
 
 

@@ -13,7 +13,7 @@ from comity.questions import Recipe, Split
 from comity.questions.schema import Schema, Target
 from comity.rows.encoding import encode, encode_target
 from comity.rows.noise import Noise
-from comity.rows.splits import Splits, row_keys, split_independently, split_rows
+from comity.rows.splits import Keys, Splits, group_keys, row_keys, split_independently, split_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +47,15 @@ class Encoded:
 class Rows:
     """The rows of an owner, encoded and split once for each schema and split: all questions of a job share them.
 
-    With `noise`, some answers are clipped and noisy, and rows are split independently of each other.
+    With `noise`, some answers are clipped and noisy, and rows are split independently of each other. Rows with the same
+    entry in `groups` (n,) are never split.
     """
 
     owner: str
     frame: pd.DataFrame
     test: pd.DataFrame | None = None
     noise: Noise | None = None
+    groups: Keys | None = None
     _encoded: dict[Schema, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[Schema, Split], Splits] = field(default_factory=dict)
     learners: dict[Recipe, Any] = field(default_factory=dict)
@@ -79,9 +81,12 @@ class Rows:
         if (schema, split) not in self._splits:
             rows = self.encoded(schema)
             if self.noise is not None and self.noise.noisy:
-                keys = row_keys((rows.features, rows.target), split.seed, self.owner)
-                self._splits[schema, split] = split_independently(keys, split, self.owner)
+                if self.groups is None:
+                    keys = row_keys((rows.features, rows.target), split.seed, self.owner)
+                else:
+                    keys = group_keys(self.groups, split.seed, self.owner)
+                self._splits[schema, split] = split_independently(keys, split, self.owner, self.groups)
             else:
                 strata = rows.target if rows.classes else np.zeros(len(rows.target))
-                self._splits[schema, split] = split_rows(strata, split, self.owner)
+                self._splits[schema, split] = split_rows(strata, split, self.owner, self.groups)
         return self._splits[schema, split]

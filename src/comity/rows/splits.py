@@ -4,6 +4,8 @@ Without noise, folds are as even as possible (`split_rows`). With noise, each ro
 (`split_independently`): even folds move many rows when one is added, which would make the sensitivity unbounded. The
 part of a row then depends on a hash of its content (and, among equal rows, on its order), so that adding or removing a
 row moves no other row, and `max_squared_count` bounds how much one row can count. Such parts are even only on average.
+
+Rows of one group, such as those of one patient, are always in the same part.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comity.core.arrays import Floats
+from comity.core.text import count
 from comity.errors import InputError, UnfitError
 from comity.questions import Split
 
 Keys = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _COUNT_IN_RESAMPLE = 2.0  # a row counts this often in a resample, or not at all
+MIN_ROWS_OF_PART = 2  # where rows are dealt once: a client with few rows deals them into fewer parts
 FOR_RESAMPLES, FOR_ERRORS = 1_000_001, 1_000_002  # purposes of random numbers; smaller ones are repeats of folds
 
 
@@ -50,26 +54,35 @@ class Splits:
         masks = [(assigned == fold).astype(np.float64) for assigned in folds for fold in range(split.folds)]
         return cls(np.stack([*views, *resamples]), np.stack(masks), judge)
 
+    @classmethod
+    def dealt(cls, split: Split, part: NDArray[np.intp]) -> Splits:
+        """Return rows that are dealt once, each into a part (n,) that is its fold and evaluates what others train."""
+        return cls.of(split, [part], part, ())
 
-def split_rows(strata: Floats, split: Split, owner: str) -> Splits:
-    """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly."""
-    _check_row_count(len(strata), split, owner)
-    folds = [assign_folds(strata, split.folds, split.seed, owner, 1 + repeat) for repeat in range(split.repeats)]
+
+def split_rows(strata: Floats, split: Split, owner: str, groups: Keys | None = None) -> Splits:
+    """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly, and groups (n,) kept."""
+    seed = split.seed
+    if not split.judges:
+        parts = min(split.folds, (len(strata) if groups is None else np.unique(groups).size) // MIN_ROWS_OF_PART)
+        return Splits.dealt(split, assign_folds(strata, max(parts, 1), seed, owner, 1, groups))
+    _check_row_count(len(strata), split, owner, groups)
+    folds = [assign_folds(strata, split.folds, seed, owner, 1 + repeat, groups) for repeat in range(split.repeats)]
     # Parts that evaluate and resamples are drawn within the folds, so that no fold of a view is empty.
     cells = strata * split.folds + folds[0]
-    judge = assign_folds(cells, max(split.judges, 1), split.seed, owner)
-    generator = generator_for(split.seed, owner, FOR_RESAMPLES)
+    judge = assign_folds(cells, split.judges, seed, owner, groups=groups)
+    generator = generator_for(seed, owner, FOR_RESAMPLES)
     resamples = [_resample_within(generator, folds[0], split.folds) for _ in range(split.resamples)]
     return Splits.of(split, folds, judge, resamples)
 
 
-def _check_row_count(rows: int, split: Split, owner: str) -> None:
-    """Refuse a split into more parts than there are rows."""
+def _check_row_count(rows: int, split: Split, owner: str, groups: Keys | None) -> None:
+    """Refuse a split into more parts than there are rows, or groups of rows."""
     parts = max(split.folds, split.judges)
-    if rows < parts:
-        raise UnfitError(
-            f"client {owner!r} has {rows} rows, too few for {parts} parts; leave it out, or take fewer folds"
-        )
+    found = rows if groups is None else np.unique(groups).size
+    if found < parts:
+        noun = count(found, "row") if groups is None else f"{count(found, 'group')} of rows"
+        raise UnfitError(f"client {owner!r} has {noun}, too few for {parts} parts; leave it out, or take fewer folds")
 
 
 def _resample_within(generator: np.random.Generator, folds: NDArray[np.intp], count: int) -> Floats:
@@ -81,19 +94,47 @@ def _resample_within(generator: np.random.Generator, folds: NDArray[np.intp], co
     return counts
 
 
-def assign_folds(strata: Floats, folds: int, seed: int, name: str, repeat: int = 0) -> NDArray[np.intp]:
+def assign_folds(
+    strata: Floats, folds: int, seed: int, name: str, repeat: int = 0, groups: Keys | None = None
+) -> NDArray[np.intp]:
     """Return each row's fold (n,), at random by the seed, the client's name and the repeat.
 
-    Folds are as even as possible, and so are the rows of each stratum (such as a class) in them.
+    Folds are as even as possible, and so are the rows of each stratum (such as a class) in them. Rows with the same
+    entry in `groups` (n,) are in the same fold: then folds are only about as even as the groups allow.
 
     >>> assign_folds(np.array([0, 0, 0, 1, 1, 1, 0]), 3, seed=0, name="a")
     array([2, 1, 0, 1, 0, 2, 0])
+    >>> assign_folds(np.zeros(6), 2, seed=0, name="a", groups=np.array([5, 5, 5, 7, 8, 9], np.uint64))
+    array([0, 0, 0, 1, 1, 1])
     """
-    order = generator_for(seed, name, repeat).permutation(strata.size)
+    generator = generator_for(seed, name, repeat)
+    if groups is not None:
+        return _assign_groups(strata, folds, generator, groups)
+    order = generator.permutation(strata.size)
     order = order[np.argsort(strata[order], kind="stable")]
     assigned = np.empty(strata.size, np.intp)
     assigned[order] = np.arange(strata.size) % folds
     return assigned
+
+
+def _assign_groups(strata: Floats, folds: int, generator: np.random.Generator, groups: Keys) -> NDArray[np.intp]:
+    """Return each row's fold: groups come in the order of their size, each to the fold that has least of its strata.
+
+    Least is the scalar product of the rows of each stratum in the group and in the fold: so grows Σ rows² slowest. Of
+    equal folds it is the one with the fewest rows.
+    """
+    _, stratum = np.unique(strata, return_inverse=True)
+    _, group = np.unique(groups, return_inverse=True)
+    rows = np.zeros((int(group.max(initial=-1)) + 1, int(stratum.max(initial=-1)) + 1))
+    np.add.at(rows, (group, stratum), 1.0)
+    order = generator.permutation(len(rows))
+    order = order[np.argsort(-rows[order].sum(axis=1), kind="stable")]
+    filled = np.zeros((folds, rows.shape[1]))
+    assigned = np.empty(len(rows), np.intp)
+    for each in order:
+        assigned[each] = np.lexsort((filled.sum(axis=1), filled @ rows[each]))[0]
+        filled[assigned[each]] += rows[each]
+    return assigned[group]
 
 
 def generator_for(seed: int, name: str, purpose: int) -> np.random.Generator:
@@ -122,15 +163,21 @@ def assign_parts(keys: Keys, parts: int, purpose: int) -> NDArray[np.intp]:
     return (_mix(keys, purpose) % np.uint64(parts)).astype(np.intp)
 
 
-def split_independently(keys: Keys, split: Split, owner: str) -> Splits:
-    """Return splits as `split_rows` does, but with each row assigned independently.
+def group_keys(groups: Keys, seed: int, owner: str) -> Keys:
+    """Return a hash of each row's group (n,), which assigns all its rows to the same part."""
+    distinct, places = np.unique(groups, return_inverse=True)
+    return row_keys((distinct,), seed, owner)[places]
+
+
+def split_independently(keys: Keys, split: Split, owner: str, groups: Keys | None = None) -> Splits:
+    """Return splits as `split_rows` does, but with each row assigned independently; rows of a group have one key.
 
     In a resample a row counts twice or not at all (Owen and Eckles 2012); it counts twice in half of the resamples.
     """
     _check_split(split)
-    _check_row_count(len(keys), split, owner)
+    _check_row_count(len(keys), split, owner, groups)
     folds = [assign_parts(keys, split.folds, 1 + repeat) for repeat in range(split.repeats)]
-    judge = assign_parts(keys, max(split.judges, 1), 0)
+    judge = assign_parts(keys, split.judges, 0)
     return Splits.of(split, folds, judge, _resample(keys, split.resamples))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from comity.core.progress import Progress
+from comity.deciding.borrow import Borrowed, borrow
 from comity.deciding.decision import Decision, decide
 from comity.deciding.exhaustive import check_exhaustive
 from comity.deciding.proof import prove
@@ -43,7 +44,7 @@ class Findings:
 
     problem: Problem
     fit: Fit
-    decision: Decision
+    decision: Decision | Borrowed
     game: Game
     certificate: Certificate
     evaluated: Evaluated
@@ -70,6 +71,8 @@ def find(request: Request, problem: Problem, fit: Fit) -> Findings:
     request.study.search_settings().check(len(federation.clients))  # not after hours of training
     if request.study.search == "exhaustive":
         check_exhaustive(request.study.search_settings(), len(federation.clients))
+    if request.study.search == "borrow":
+        return _borrow(request, problem, fit)
     searchers = fit.searchers()
     decide_on = partial(decide, clients=federation.clients, exhaustive=request.study.search == "exhaustive")
     with threadpool_limits(1):
@@ -84,6 +87,24 @@ def find(request: Request, problem: Problem, fit: Fit) -> Findings:
         certificate=certificate,
         evaluated=fit.evaluate(decisions),
         resampled=tuple(decisions[1 + split.judges :]),
+        privacy=ask_privacy(federation, problem.private),
+    )
+
+
+def _borrow(request: Request, problem: Problem, fit: Fit) -> Findings:
+    """Decide with borrowed strength."""
+    federation = request.federation
+    with threadpool_limits(1 if len(federation.clients) < _MIN_CLIENTS_FOR_THREADS else None):
+        lender = fit.lender()
+        request.progress("finding collaborators", 1, 2)
+        decision = borrow(lender, federation.clients, request.study.worth)
+    return Findings(
+        problem=problem,
+        fit=fit,
+        decision=decision,
+        game=decision.game,
+        certificate=decision.certificate,
+        evaluated=fit.evaluate_borrowed(decision),
         privacy=ask_privacy(federation, problem.private),
     )
 

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from comity.core.estimates import Confidence, Estimate, Standing
+from comity.core.estimates import Confidence, Contribution, Estimate, Standing
 from comity.core.kinds import ModelKind
 from comity.core.names import unknown_client
 from comity.core.progress import Progress, progress_bar
 from comity.core.tasks import MetricName, Task
+from comity.core.wording import mention
+from comity.deciding.borrow import Borrowed
 from comity.errors import ComityWarning, InputError
 from comity.families.family import Request, silent
 from comity.federation import Federation, InProcess
-from comity.result.result import Result
+from comity.result.result import Result, contributions_of
 from comity.solving.findings import Findings, learn
 from comity.study import Rule, SearchName, Study, Weights
 
@@ -35,9 +37,14 @@ def solve(
     metric: MetricName | None = None,
     exclude: tuple[str, ...] = (),
     keep: tuple[str, ...] = (),
+    categories: tuple[str, ...] = (),
+    id: str | None = None,  # noqa: A002 - as on the command line
+    group: str | None = None,
+    encoding: str = "utf-8",
     without: tuple[str, ...] = (),
     model: str = "linear",
     search: SearchName = "spo",
+    worth: float = 0.01,
     folds: int | None = None,
     repeats: int | None = None,
     judges: int | None = None,
@@ -58,18 +65,24 @@ def solve(
     """Find out who should train with whom: coalitions that nobody wants to leave, the models, and the proof.
 
     Args:
-        source: A table (a DataFrame, or a CSV or Parquet file) with a column that says whose each row is; one table
-            for each client (a mapping by name, or a directory); or a `Federation`.
+        source: A table (a DataFrame, or a CSV, Parquet or Excel file) with a column that says whose each row is; one
+            table for each client (a mapping by name, or a directory); or a `Federation`.
         client: The column that says whose each row is, if all rows are in one table.
         target: The column to predict.
         task: ``regression`` or ``classes``; as the target looks unless given.
         metric: How models are evaluated: ``rmse``, ``r2``, ``auc``, ``accuracy`` or ``log-loss``.
         exclude: Columns to leave out.
-        keep: Columns to use although they look like identifiers.
+        keep: Columns of numbers to use although they look like identifiers.
+        categories: Columns of numbers, with few different values, to take for categories.
+        id: A column that identifies rows: it is not learned from, and predictions have it.
+        group: A column whose rows with equal values, such as those of one patient, are held out together; it is not
+            learned from.
+        encoding: The encoding of CSV files.
         without: Clients to leave out.
         model: ``linear``, or ``mlp`` for perceptrons (which need torch).
-        search: How collaborators are looked for: ``spo`` as in the paper, or ``exhaustive`` among all subsets of at
-            most twelve clients.
+        search: How collaborators are found: ``spo``, as in the paper; ``exhaustive``, among all subsets of at most
+            twelve clients; or ``borrow``, by what all clients' rows tell, for linear models.
+        worth: The share of its loss alone that a client must expect to gain to collaborate (``borrow``).
         folds: Folds of the rows that choose collaborators.
         repeats: How often these folds are drawn.
         judges: Outer folds that evaluate what was chosen without them.
@@ -124,6 +137,16 @@ class Opened:
     warnings: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
 
+    def study_of_rest(self, study: Study) -> Study:
+        """Return a study of the columns that are still there."""
+        if study.group is not None and study.group not in self.excluded:
+            raise InputError(
+                f"clients of a federation group their own rows: leave {mention('group')} out, and give it to each "
+                "client (group in site.toml, or of a Client)"
+            )
+        still_there = tuple(name for name in study.not_features if name not in self.excluded)
+        return replace(study, exclude=still_there, id=None, group=None)
+
 
 def open_source(source: Source | Federation, study: Study) -> Opened:
     """Return the federation of a source."""
@@ -133,18 +156,24 @@ def open_source(source: Source | Federation, study: Study) -> Opened:
         return Opened(source)
     from comity.client.tables import read_clients, warnings_about
 
-    clients = read_clients(source, study.client, exclude=study.exclude)
+    clients = read_clients(
+        source,
+        study.client,
+        exclude=tuple(name for name in study.not_features if name != study.group),
+        group=study.group,
+        encoding=study.encoding,
+    )
     for name in study.without:
         if name not in {client.name for client in clients}:
             raise unknown_client(name, [client.name for client in clients])
     clients = tuple(client for client in clients if client.name not in study.without)
-    return Opened(InProcess(clients), tuple(warnings_about(clients)), study.exclude)
+    warned = warnings_about(clients, study.target, classes=study.task == "classes")
+    return Opened(InProcess(clients), warned, study.not_features)
 
 
 def run(opened: Opened, study: Study, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> Result:
     """Run a study on clients; with a checkpoint, an unfinished training is kept there, and resumed."""
-    still_there = tuple(name for name in study.exclude if name not in opened.excluded)
-    request = Request(opened.federation, replace(study, exclude=still_there), progress, checkpoint)
+    request = Request(opened.federation, opened.study_of_rest(study), progress, checkpoint)
     return as_result(replace(request, study=study), learn(request), opened.warnings)
 
 
@@ -163,7 +192,8 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
         utilities={client: _standing(findings, client) for client in request.federation.clients},
         game=findings.game,
         certificate=findings.certificate,
-        weights={kind: decision.points[kind].weights for kind in ModelKind},
+        contributions=_contributions(findings),
+        weights=decision.weights,
         penalties=evaluated.penalties,
         models=evaluated.models,
         confidence=_confidence(findings),
@@ -173,6 +203,13 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
         training=findings.fit.training,
         privacy=findings.privacy,
     )
+
+
+def _contributions(findings: Findings) -> tuple[Contribution, ...]:
+    """Return what each collaborator brings to each client: by the decision, or the margins of the certificate."""
+    if isinstance(findings.decision, Borrowed):
+        return findings.decision.contributions
+    return contributions_of(findings.certificate)
 
 
 def _standing(findings: Findings, client: str) -> Standing:

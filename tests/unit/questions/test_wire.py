@@ -133,7 +133,10 @@ def test_a_bad_message_is_refused(kind: str, data: st.DataObject) -> None:
     ("packed", "message"),
     [
         (Packed("System", "{}", {}), "neither a question nor an answer"),
-        (Packed("Describe", "{}", {}), r"has the fields \['classes', 'most_levels', 'target'\] .* not \[\]"),
+        (
+            Packed("Describe", "{}", {}),
+            r"has the fields \['categories', 'classes', 'most_levels', 'target'\] .* not \[\]",
+        ),
         (Packed("MomentsAnswer", '{"gram": 1, "cross": 1, "square": 1, "rows": 1}', {}), "the arrays .*'gram'"),
         (
             Packed("MomentsAnswer", "{}", {name: np.array(["x"]) for name in ("gram", "cross", "square", "rows")}),
@@ -151,8 +154,8 @@ def test_what_does_not_fit_is_refused_with_the_reason(packed: Packed, message: s
     [
         (("schema", "columns", 0, "mean"), "x", "'schema.columns.0.mean' of a Moments should be a number, not 'x'"),
         (("schema", "columns", 0, "mean"), 10**400, "'schema.columns.0.mean' of a Moments should be a number, not 1"),
-        (("schema", "columns", 0, "kind"), "date", "'schema.columns.0' of a Moments should be an object with kind nu"),
-        (("schema", "columns", 0, "kind"), [], "'schema.columns.0' of a Moments should be an object with kind nu"),
+        (("schema", "columns", 0, "kind"), "age", "'schema.columns.0' of a Moments should be an object with kind da"),
+        (("schema", "columns", 0, "kind"), [], "'schema.columns.0' of a Moments should be an object with kind da"),
         (("schema", "columns", 1, "levels"), "xy", "'schema.columns.1.levels' of a Moments should be a list, not 'xy'"),
         (("schema", "target", "task"), "guess", "'schema.target.task' .* should be one of regression, classes, not"),
         (("schema", "target"), None, "'schema.target' of a Moments should be an object with the fields name, task"),
@@ -188,7 +191,7 @@ def test_plain_values_for_files_come_back() -> None:
 def test_every_question_is_answered() -> None:
     assert set(ANSWERS) == set(QUESTIONS)
     assert set(RECORDS) == {record.__name__ for pair in QUESTIONS.values() for record in pair}
-    of_tables = {"describe", "moments", "slopes", "fit-alone", "evaluate", "expand"}
+    of_tables = {"describe", "moments", "slopes", "fit-alone", "fit-own", "evaluate", "expand"}
     of_networks = {"gradients", "local-steps", "held-losses", "train-alone", "search-front", "evaluate-models"}
     of_baselines = {"train-locally", "evaluate-linear"}
     assert set(QUESTIONS) == of_tables | of_networks | of_baselines | {"privacy"}

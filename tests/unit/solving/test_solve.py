@@ -61,7 +61,7 @@ def test_settings_are_checked() -> None:
 
 def test_warnings_are_given_as_such() -> None:
     frame = numbers().assign(patient=range(72))
-    with pytest.warns(ComityWarning, match="column 'patient' has a different value in every row"):
+    with pytest.warns(ComityWarning, match="column 'patient' looks like an identifier"):
         result = comity.solve(frame, client="site", target="effect", **QUICK)
     assert result.left_out == ("patient",)
 

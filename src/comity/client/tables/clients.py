@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,28 +10,37 @@ from numpy.typing import NDArray
 
 from comity.client import Client, Policy
 from comity.client.tables.columns import Values
-from comity.client.tables.sources import FrameTable, Source, Table, open_table, open_tables_by_client
+from comity.client.tables.frames import FrameTable
+from comity.client.tables.leaks import leaking_columns
+from comity.client.tables.sources import Source, Table, open_table, open_tables_by_client
 from comity.core.names import check_names, lookalikes, shown
 from comity.core.wording import mention
 from comity.errors import InputError
 from comity.questions.schema import list_columns
-from comity.rows.encoding import level_of
+from comity.rows.columns import level_of
 
 _DEFAULT_POLICY = Policy()
 
 
 def read_clients(
-    source: Source, client: str | None = None, policy: Policy = _DEFAULT_POLICY, *, exclude: Iterable[str] = ()
+    source: Source,
+    client: str | None = None,
+    policy: Policy = _DEFAULT_POLICY,
+    *,
+    exclude: Iterable[str] = (),
+    group: str | None = None,
+    encoding: str = "utf-8",
 ) -> tuple[Client, ...]:
     """Read clients with their rows from one table for all clients, or from one table for each.
 
-    Files are read in parts, so that the memory needed depends on how many values they hold and not on their text.
+    Files are read in parts, so that the memory needed depends on how many values they hold and not on their text. What
+    a column holds is decided for all clients together: one text among numbers makes it text at every client.
 
     Args:
         source: One of these:
 
-            - a DataFrame, or the path of a CSV or Parquet file (.csv, .csv.gz, .tsv, .tsv.gz, .parquet), whose column
-              `client` names the client of each row;
+            - a DataFrame, or the path of a CSV, Parquet or Excel file (.csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx),
+              whose column `client` names the client of each row;
             - a mapping from each client's name to its DataFrame or the path of its file;
             - a directory with a file for each client, named after it, and no other files except hidden ones.
         client: The column that names the clients; it is not among the clients' columns. With a table for each client
@@ -39,6 +48,8 @@ def read_clients(
             several clients is not read as that of one; the client's name is still that of the mapping or the file.
         policy: What the clients may answer.
         exclude: Columns to leave out.
+        group: A column whose rows with equal values, such as those of one patient, are held out together.
+        encoding: The encoding of CSV files.
 
     Returns:
         The clients in the order in which they first appear (in a directory, sorted by file name), with their rows in
@@ -56,29 +67,36 @@ def read_clients(
     excluded = [exclude] if isinstance(exclude, str) else list(exclude)
     if client in excluded:
         raise InputError(f"column {client!r} names the clients and cannot be excluded; it is left out anyway")
-    tables = open_tables_by_client(source)
+    tables = open_tables_by_client(source, encoding)
     if tables is None:
-        clients = _split_by_client(open_table(source, "the table"), client, excluded)
+        clients = _split_by_client(open_table(source, "the table", encoding), client, excluded)
     else:
         _check_columns(tables.values(), excluded)
         for table in tables.values():
             _check_columns([table], [] if client is None else [client])
         clients = {name: _rows_of(name, table, client, excluded) for name, table in tables.items()}
+        text = _partly_text(clients.values())
+        for name, table in tables.items():
+            if differing := [column for column in text if column in clients[name].columns]:
+                clients[name] = clients[name].assign(**_frame(table.read(differing, differing)))
     if len(clients) < 2:
         raise InputError(f"there is one client only ({shown(*clients)}); comity needs at least two")
     check_names(clients)
-    return tuple(Client(name, rows, policy) for name, rows in clients.items())
+    return tuple(Client(name, rows, policy, group=group) for name, rows in clients.items())
 
 
 def read_rows(
-    source: pd.DataFrame | str | os.PathLike[str], client: str | None = None, as_text: Iterable[str] = ()
+    source: pd.DataFrame | str | os.PathLike[str],
+    client: str | None = None,
+    as_text: Iterable[str] = (),
+    encoding: str = "utf-8",
 ) -> pd.DataFrame:
-    """Read rows to predict, from a DataFrame or a CSV or Parquet file.
+    """Read rows to predict, from a DataFrame or a CSV, Parquet or Excel file.
 
     Values of the column `client`, if the table has it, become the names that `read_clients` would give; values of the
     columns in `as_text` are not turned into numbers.
     """
-    table = open_table(source, "the table")
+    table = open_table(source, "the table", encoding)
     named = [name for name in table.names if name == client]
     columns = table.read(table.names, [*named, *(name for name in as_text if name in table.names)])
     for name in named:
@@ -87,15 +105,28 @@ def read_rows(
     return _frame(columns, copy=isinstance(table, FrameTable))
 
 
-def warnings_about(clients: Iterable[Client]) -> tuple[str, ...]:
-    """Return warnings for the user about clients whose names look alike.
+def warnings_about(clients: Sequence[Client], target: str | None = None, *, classes: bool = False) -> tuple[str, ...]:
+    """Return warnings for the user about clients whose names look alike, and columns that give the target away.
+
+    Args:
+        clients: Clients that were read.
+        target: The column to predict, if columns are to be compared with it.
+        classes: Whether the target's numbers are classes.
 
     >>> frame = pd.DataFrame({"ward": ["North", "north", "South"], "age": [61, 48, 75]})
     >>> warnings_about(read_clients(frame, client="ward"))
     ("'North' and 'north' are treated as two clients",)
     """
     pairs = lookalikes(client.name for client in clients)
-    return tuple(f"{shown(first)} and {shown(other)} are treated as two clients" for first, other in pairs)
+    leaks = () if target is None else leaking_columns(clients, target, classes=classes)
+    return (
+        *(f"{shown(first)} and {shown(other)} are treated as two clients" for first, other in pairs),
+        *(
+            f"column {name!r} alone predicts the target {target!r} almost perfectly; if it would not be known before "
+            f"the target is, leave it out with {mention('exclude', [name])}"
+            for name in leaks
+        ),
+    )
 
 
 def _split_by_client(table: Table, client: str | None, exclude: Collection[str]) -> dict[str, pd.DataFrame]:
@@ -148,6 +179,16 @@ def _rows_of(name: str, table: Table, client: str | None, exclude: Collection[st
         raise table.error("no column is left; check the columns and what was excluded")
     # The caller's rows are copied, so that later changes to them do not reach the client.
     return _frame(columns, copy=isinstance(table, FrameTable))
+
+
+def _partly_text(frames: Collection[pd.DataFrame]) -> list[str]:
+    """Return the columns that are text in some tables and not in all."""
+    kinds: dict[str, set[bool]] = {}
+    for frame in frames:
+        for name in frame.columns:
+            if frame[name].notna().any():
+                kinds.setdefault(name, set()).add(isinstance(frame[name].dtype, pd.CategoricalDtype))
+    return [name for name, found in kinds.items() if len(found) > 1]
 
 
 def _frame(columns: dict[str, Values], *, copy: bool = False) -> pd.DataFrame:

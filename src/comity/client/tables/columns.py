@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from comity.rows.columns import recognise
+
 Values = Any  # a numpy or pandas array: both have a length, slices and take()
 _VALUES_IN_PART = 200_000
 
@@ -66,13 +68,14 @@ class Column:
         positions: NDArray[Any] = np.array([*known, -1], np.int32)[codes]  # code -1, of a missing value, picks the last
         return positions
 
-    def finish(self) -> Values:
-        """Return the whole column and release it."""
+    def finish(self, *, recognised: bool = True) -> Values:
+        """Return the whole column and release it; text is read as dates or numbers if it is `recognised`."""
         values, self._values = self._values, np.empty(0)
         values.resize(self._filled, refcheck=False)
         if "text" not in self._kinds:
             return values
-        return pd.Categorical.from_codes(values, categories=pd.Index(list(self._levels), dtype=object))
+        text = pd.Categorical.from_codes(values, categories=pd.Index(list(self._levels), dtype=object))
+        return recognise(text) if recognised else text
 
 
 _DTYPES = {"whole": np.int64, "large": np.uint64, "number": np.float64, "bool": np.bool_, "flags": np.object_}

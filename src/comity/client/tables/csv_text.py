@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -18,6 +19,7 @@ import pandas as pd
 
 from comity.client.tables.columns import Column, Values, rows_in_part
 from comity.core.names import shown
+from comity.core.wording import mention
 from comity.errors import FormatError
 from comity.rows.encoding import WITH_COMMA
 
@@ -33,14 +35,15 @@ class CsvTable:
     path: Path
     names: tuple[str, ...]
     delimiter: str
+    encoding: str
 
     @classmethod
-    def open(cls, path: Path) -> CsvTable:
+    def open(cls, path: Path, encoding: str = "utf-8") -> CsvTable:
         """Read the names of the columns, and find the delimiter.
 
         The delimiter is the one that gives as many values in the second line as in the first, and the most of them.
         """
-        rows = {delimiter: _first_rows(path, delimiter) for delimiter in _DELIMITERS}
+        rows = {delimiter: _first_rows(path, delimiter, encoding) for delimiter in _DELIMITERS}
 
         def fit(delimiter: str) -> tuple[bool, int]:
             header, first = rows[delimiter]
@@ -55,7 +58,7 @@ class CsvTable:
         if len(first) > len(header):  # pandas would take the first value of every row for the name of the row
             raise _ragged(path, "2", len(first), len(header))
         names = tuple(name if name.strip() else f"Unnamed: {place}" for place, name in enumerate(header))
-        return cls(path, names, delimiter)
+        return cls(path, names, delimiter, encoding)
 
     def error(self, message: str) -> FormatError:
         """Return an error about this file."""
@@ -76,14 +79,14 @@ class CsvTable:
             for part in self.parts(dtype=object, usecols=again):
                 for name in again:
                     columns[name].add(part[name])
-        values = {name: columns[name].finish() for name in keep}
+        values = {name: columns[name].finish(recognised=name not in as_text) for name in keep}
         if self.delimiter != ",":
             values |= {name: _with_decimal_points(values[name]) for name in keep if name not in as_text}
         return values
 
     def parts(self, **options: Any) -> Iterator[pd.DataFrame]:
         """Yield the rows in parts, read by `pandas.read_csv` with these options; short rows are accepted."""
-        with _opened(self.path) as file:
+        with _opened(self.path, self.encoding) as file:
             yield from pd.read_csv(
                 file,
                 sep=self.delimiter,
@@ -98,7 +101,7 @@ class CsvTable:
 
     def _check_rows(self) -> None:
         """Refuse rows that are too short."""
-        with _opened(self.path) as file:
+        with _opened(self.path, self.encoding) as file:
             reader = _rows(file, self.delimiter)
             for row in reader:
                 if len(row) < len(self.names) and "".join(row).strip():
@@ -125,9 +128,9 @@ def _with_decimal_points(values: Values) -> Values:
     return np.array([*numbers, np.nan])[values.codes]  # code -1, a missing value, takes the last
 
 
-def _first_rows(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
+def _first_rows(path: Path, delimiter: str, encoding: str) -> tuple[list[str], list[str]]:
     """Return the first two rows that are not blank, or empty lists if there are fewer."""
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         rows = (row for row in _rows(file, delimiter) if len(row) > 1 or "".join(row).strip())
         return next(rows, []), next(rows, [])
 
@@ -142,17 +145,20 @@ def _opened_raw(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def _opened(path: Path, encoding: str) -> Iterator[TextIO]:
     """Open a file; any error in reading it becomes one message that begins with its name."""
+    utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
-        with io.TextIOWrapper(_opened_raw(path), encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(_opened_raw(path), "utf-8-sig" if utf8 else encoding, newline="") as file:
             yield file
-    except UnicodeDecodeError:
+    except UnicodeError:
+        if not utf8:
+            raise FormatError(f"{path}: this is not {encoding} text; check {mention('encoding')}") from None
         with _opened_raw(path) as lines:
             bad = next(line for line, text in enumerate(lines, 1) if text.decode(errors="ignore").encode() != text)
         raise FormatError(
-            f"{path}: line {bad} is not UTF-8 text; save the file as UTF-8 (in Excel: CSV UTF-8), or check that it is "
-            "the right one"
+            f"{path}: line {bad} is not UTF-8 text; say how it is encoded, perhaps {mention('encoding', 'cp1252')}, or "
+            "save it as UTF-8 (in Excel: CSV UTF-8)"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise FormatError(f"{path}: this is not a whole gzip file; fetch or write it again") from None

@@ -15,20 +15,20 @@ import pandas as pd
 from comity.client.tables.columns import Column, Values, rows_in_part
 from comity.core.extras import require
 from comity.errors import FormatError
-from comity.rows.encoding import level_of
+from comity.rows.columns import level_of
 
 _INDEX = re.compile(r"__index_level_\d+__")  # pandas stores the names of rows in columns with such names
 
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A Parquet file. Dates and the like become text, as they would be in a CSV file."""
+    """A Parquet file. Its text is read as that of a CSV file, but for columns with a dictionary, which stay text."""
 
     path: Path
     names: tuple[str, ...]
 
     @classmethod
-    def open(cls, path: Path) -> ParquetTable:
+    def open(cls, path: Path, encoding: str) -> ParquetTable:
         """Read the names of the columns."""
         with _opened(path) as file:
             names, rows = file.schema_arrow.names, file.metadata.num_rows
@@ -41,14 +41,15 @@ class ParquetTable:
         return FormatError(f"{self.path}: {message}")
 
     def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
-        """Return the columns to `keep`; the file determines which of them are text."""
+        """Return the columns to `keep`; values of the columns in `as_text` are not turned into numbers."""
         columns = {name: Column() for name in keep}
         size = rows_in_part(len(self.names))
         with _opened(self.path) as file:
+            text = {*as_text, *(each.name for each in file.schema_arrow if hasattr(each.type, "value_type"))}
             for batch in file.iter_batches(batch_size=size, columns=list(keep), use_threads=False):
                 for name, column in columns.items():
                     column.add(_simplify(batch.column(name).to_pandas()))
-        return {name: column.finish() for name, column in columns.items()}
+        return {name: column.finish(recognised=name not in text) for name, column in columns.items()}
 
 
 @contextmanager

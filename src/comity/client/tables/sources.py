@@ -4,7 +4,6 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -12,10 +11,11 @@ import pandas as pd
 
 from comity.client.tables.columns import Values
 from comity.client.tables.csv_text import CsvTable
+from comity.client.tables.excel import ExcelTable
+from comity.client.tables.frames import FrameTable
 from comity.client.tables.parquet import ParquetTable
 from comity.core.names import check_names, shown
 from comity.errors import FormatError, InputError
-from comity.rows.encoding import level_of
 
 Source: TypeAlias = pd.DataFrame | Mapping[str, pd.DataFrame | str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -34,39 +34,22 @@ class Table(Protocol):
         """Return the columns to `keep`; values of the columns in `as_text` are not turned into numbers."""
 
 
-@dataclass(frozen=True)
-class FrameTable:
-    """A DataFrame; error messages begin with `title`."""
-
-    frame: pd.DataFrame
-    title: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns, as text."""
-        return tuple(level_of(name) for name in self.frame.columns)
-
-    def error(self, message: str) -> InputError:
-        """Return an error whose message begins with this table's name."""
-        return InputError(f"{self.title}: {message}")
-
-    def read(self, keep: Collection[str], as_text: Collection[str]) -> dict[str, Values]:
-        """Return the columns to `keep`, unchanged."""
-        return {name: self.frame.iloc[:, position].array for position, name in enumerate(self.names) if name in keep}
-
-
-_READERS: dict[str, Callable[[Path], Table]] = {
+_READERS: dict[str, Callable[[Path, str], Table]] = {
     ".csv": CsvTable.open,
     ".csv.gz": CsvTable.open,
     ".tsv": CsvTable.open,
     ".tsv.gz": CsvTable.open,
     ".parquet": ParquetTable.open,
+    ".xlsx": ExcelTable.open,
 }
 _ENDINGS = f"{', '.join([*_READERS][:-1])} or {[*_READERS][-1]}"
 
 
-def open_table(source: Any, title: str) -> Table:
-    """Open a DataFrame or a file as a table, and check that the names of its columns are unique."""
+def open_table(source: Any, title: str, encoding: str = "utf-8") -> Table:
+    """Open a DataFrame or a file as a table, and check that the names of its columns are unique.
+
+    `encoding` is that of a CSV file; other files say their own.
+    """
     table: Table
     if isinstance(source, pd.DataFrame):
         if isinstance(source.columns, pd.MultiIndex):
@@ -77,7 +60,7 @@ def open_table(source: Any, title: str) -> Table:
             raise InputError(f"{title}: there are no rows")
         table = FrameTable(source, title)
     elif isinstance(source, str | os.PathLike):
-        table = _READERS[_ending(_check_file(source))](Path(source))
+        table = _READERS[_ending(_check_file(source))](Path(source), encoding)
     else:
         raise InputError(f"{title} must be a DataFrame or the path of a file, not {shown(type(source).__name__)}")
     if repeated := [name for name, count in Counter(table.names).items() if count > 1]:
@@ -85,11 +68,11 @@ def open_table(source: Any, title: str) -> Table:
     return table
 
 
-def open_tables_by_client(source: Source) -> dict[str, Table] | None:
+def open_tables_by_client(source: Source, encoding: str = "utf-8") -> dict[str, Table] | None:
     """Return the table of each client, or None if the source is one table for all clients."""
     if isinstance(source, Mapping):
         check_names(source)
-        return {name: open_table(table, f"client {shown(name)}") for name, table in source.items()}
+        return {name: open_table(table, f"client {shown(name)}", encoding) for name, table in source.items()}
     if not isinstance(source, str | os.PathLike) or not os.fspath(source) or not Path(source).is_dir():
         return None
     tables: dict[str, Table] = {}
@@ -105,7 +88,7 @@ def open_tables_by_client(source: Source) -> dict[str, Table] | None:
         name = path.name[: -len(ending)]
         if name in tables:
             raise FormatError(f"{source}: there are two files for client {shown(name)}; keep one")
-        tables[name] = open_table(path, str(path))
+        tables[name] = open_table(path, str(path), encoding)
     if not tables:
         raise FormatError(f"{source}: there is no file in this directory; it must have a table for each client")
     return tables

@@ -23,17 +23,20 @@ class Linear(Family):
     """Linear models with a ridge penalty, exact, from sums over rows."""
 
     settings: ClassVar[frozenset[str]] = frozenset(
-        {"exclude", "keep", "client", "repeats", "judges", "resamples", "penalty"}
+        {"exclude", "keep", "categories", "client", "id", "group", "encoding"}
+        | {"repeats", "judges", "resamples", "penalty"}
     )
     min_folds: ClassVar[int] = 2
     tabular: ClassVar[bool] = True
     exact: ClassVar[bool] = True
+    searches: ClassVar[tuple[str, ...]] = ("spo", "exhaustive", "borrow")
     resumes: ClassVar[bool] = False
     model_file: ClassVar[str] = "models.npz"
 
     def questions(self, study: Study, *, classes: bool) -> tuple[str, ...]:
         """Return the kinds of questions that clients are asked."""
-        return ("describe", "moments", "evaluate", *(("fit-alone", "slopes", "expand") if classes else ()))
+        of_classes = ("slopes", "fit-own") if study.search == "borrow" else ("fit-alone", "slopes", "expand")
+        return ("describe", "moments", "evaluate", *(of_classes if classes else ()))
 
     def fit(self, request: Request, problem: Problem) -> Fit:
         """Begin to learn models for a problem."""
@@ -43,7 +46,7 @@ class Linear(Family):
 
     def for_testing(self, study: Study) -> Study:
         """Return the study with as few outer folds as there can be: each is a search of its own."""
-        return replace(study, judges=_MIN_OUTER_FOLDS, resamples=0)
+        return study if study.search == "borrow" else replace(study, judges=_MIN_OUTER_FOLDS, resamples=0)
 
     def size(self, study: Study, schema: Schema) -> int:
         """Return how many parameters a model has."""

@@ -9,10 +9,14 @@ import numpy as np
 
 from comity.core.arrays import Booleans, Floats
 from comity.core.kinds import ModelKind
+from comity.core.metrics import METRICS
+from comity.deciding.borrow import Borrowed
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
+from comity.families.glm.asking import BorrowingOfClasses, BorrowingOfNumbers
+from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.convex_front import ConvexFront
 from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
 from comity.families.glm.quadratic_front import QuadraticFront
@@ -34,6 +38,8 @@ class LinearFit(Fit):
 
     def __post_init__(self) -> None:
         split = self.split
+        if self.request.study.search == "borrow":
+            return
         needed = max(2 * split.folds, split.judges)
         for client, count in self.problem.rows.items():
             if count < needed:
@@ -91,6 +97,55 @@ class LinearFit(Fit):
             {kind: penalties[kind][0] for kind in ModelKind},
             answers,
             tuple(_warn_of_few_rows(federation.clients, self.problem.rows, *in_coalition)),
+        )
+
+    @cached_property
+    def _borrowing(self) -> BorrowingOfNumbers | BorrowingOfClasses:
+        """How what borrowing is decided by comes from the clients' sums."""
+        kind = BorrowingOfClasses if self.problem.classes else BorrowingOfNumbers
+        return kind(self.request.federation, self.problem.schema, self.split, self.request.progress)
+
+    def lender(self) -> Borrowing:
+        """Ask for sums over disjoint parts of the rows, and return what they tell of borrowing."""
+        return self._borrowing.lender
+
+    def evaluate_borrowed(self, decision: Borrowed) -> Evaluated:
+        """Evaluate the models of a decision with borrowed strength.
+
+        Clients measure on held-out parts how well they do alone, with the common procedure, and all together. What they
+        gain in their coalitions is what the evidence of all clients lets them expect, as a share of their loss alone.
+        """
+        together, penalty = self._borrowing.together
+        lender, clients = self.lender(), self.request.federation.clients
+        own = self._borrowing.evaluate(self.problem.metric, together)
+        metric, kinds = METRICS[self.problem.metric], list(ModelKind)
+        shares = {kind: decision.gains[kind] / decision.alone for kind in decision.gains}
+        common = (lender.alone_excess / np.maximum(lender.level + lender.alone_excess, 1e-300)).sum()
+        gained = np.nansum([each.gains[1] for each in own.values()])
+        slope = float(gained / common) if common > 0 and (gained > 0) == metric.more_is_better else 0.0
+        evaluations = {}
+        for place, client in enumerate(clients):
+            alone, _, pooled = own[client].values
+            values, errors = np.full(len(kinds), alone), np.full(len(kinds), own[client].errors[0])
+            gains, gain_errors = np.zeros(len(kinds)), np.zeros(len(kinds))
+            last = kinds.index(ModelKind.TOGETHER)
+            values[last], errors[last] = pooled, own[client].errors[2]
+            gains[last], gain_errors[last] = own[client].gains[2], own[client].gain_errors[2]
+            for kind, share in shares.items():
+                at = kinds.index(kind)
+                gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
+                values[at] = np.clip(alone + gain, metric.least, metric.most)
+                gains[at] = values[at] - alone
+                gain_errors[at] = by_share * decision.errors[kind][place] / decision.alone[place]
+            evaluations[client] = Evaluation(values, errors, gains, gain_errors)
+        return Evaluated(
+            models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
+            penalties={
+                ModelKind.ALONE: self._borrowing.own_penalties,
+                **decision.pulls,
+                ModelKind.TOGETHER: np.full(len(clients), penalty),
+            },
+            evaluations=evaluations,
         )
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:

@@ -48,7 +48,17 @@ class Network(Family, ABC):
 class Perceptron(Network):
     """Multilayer perceptrons for tables."""
 
-    settings: ClassVar[frozenset[str]] = _TRAINING | {"exclude", "keep", "client", "width", "depth"}
+    settings: ClassVar[frozenset[str]] = _TRAINING | {
+        "exclude",
+        "keep",
+        "categories",
+        "client",
+        "id",
+        "group",
+        "encoding",
+        "width",
+        "depth",
+    }
     tabular: ClassVar[bool] = True
 
     def fit(self, request: Request, problem: Problem) -> Fit:

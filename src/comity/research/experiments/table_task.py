@@ -103,8 +103,8 @@ def _divide_client(client: Client, target: str, parts: int, seed: int) -> Client
         )
     codes, values = pd.factorize(frame[target])
     by_class = len(values) <= _MAX_CLASSES
-    tests = assign_folds(codes * float(by_class), parts, seed, client.name) == 0
-    if by_class:  # classes with fewer rows than parts are only trained on
+    tests = assign_folds(codes * float(by_class), parts, seed, client.name, groups=client.groups) == 0
+    if by_class and client.groups is None:  # classes with fewer rows than parts are only trained on
         tests &= np.bincount(codes[codes >= 0], minlength=len(values))[codes] >= parts
     policy = replace(client.policy, least_rows=min(client.policy.least_rows, _MIN_TEST_ROWS))
     return replace(client, rows=frame[~tests], test=frame[tests], policy=policy, log=[])

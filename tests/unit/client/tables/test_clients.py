@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from comity.client import Policy
+from comity.client import Client, Policy
 from comity.client.tables import read_clients, read_rows, warnings_about
 from comity.errors import FormatError, InputError, MissingDependencyError
+from comity.questions import Describe
 from comity.rows.encoding import summarise
 
 TABLE = "site,age,sex,died\nB,61,f,0\nA,48.5,m,1\nB,,f,0\nA,75,,1\n"
@@ -36,6 +38,7 @@ def sources(directory: Path) -> dict[str, Any]:
     one_each["B"].to_parquet(directory / "sites" / "B.parquet")
     written(directory / "sites", ".hidden", "")
     FRAME.to_parquet(directory / "table.parquet")
+    FRAME.to_excel(directory / "table.xlsx", index=False)
     FRAME.set_index([[5, 6, 7, 8]]).to_parquet(directory / "indexed.parquet")
     return {
         "frame": FRAME,
@@ -50,6 +53,7 @@ def sources(directory: Path) -> dict[str, Any]:
         "tabs": written(directory, "table.tsv", TABLE.replace(",", "\t")),
         "gzip": written(directory, "table.csv.gz", gzip.compress(TABLE.encode())),
         "parquet": directory / "table.parquet",
+        "excel": directory / "table.xlsx",
         "parquet with names of rows": directory / "indexed.parquet",
         "mapping": one_each,
         "mapping to files": {"B": directory / "sites" / "B.parquet", "A": str(directory / "sites" / "A.csv")},
@@ -57,7 +61,7 @@ def sources(directory: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("source", range(14))
+@pytest.mark.parametrize("source", range(15))
 def test_all_sources_give_the_same_clients(tmp_path: Path, source: int) -> None:
     kind, given = list(sources(tmp_path).items())[source]
     own = kind.startswith(("mapping", "directory"))
@@ -190,7 +194,8 @@ def test_the_column_of_the_client_cannot_be_excluded() -> None:
         ("t.csv.gz", b"", "there is nothing in it"),
         ("t.parquet", b"site,x\nA,1\n", "not a Parquet file that can be read"),
         ("t.parquet", b"", "not a Parquet file that can be read"),
-        ("t.xlsx", b"", r"the name of a table must end in \.csv, .* or \.parquet"),
+        ("t.xlsx", b"", "not an Excel file that can be read"),
+        ("t.xls", b"", r"the name of a table must end in \.csv, .* or \.xlsx"),
     ],
 )
 def test_a_bad_file_gets_one_message_that_begins_with_its_name(
@@ -251,6 +256,49 @@ def test_bad_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"to read Parquet files; install comity's extra 'parquet'"):
         read_rows(path)
+
+
+def test_bad_excel_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.xlsx"
+    FRAME[:0].to_excel(path, index=False)
+    with pytest.raises(FormatError, match=r"t.xlsx: there are no rows"):
+        read_clients(path, "site")
+    FRAME.set_axis(["site", "age", "age", "died"], axis=1).to_excel(path, index=False)
+    with pytest.raises(FormatError, match=r"t.xlsx: there are two columns 'age'"):
+        read_clients(path, "site")
+    pd.DataFrame().to_excel(path, index=False)
+    with pytest.raises(FormatError, match=r"t.xlsx: there is nothing in it"):
+        read_clients(path, "site")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingDependencyError, match=r"to read Excel files; install comity's extra 'excel'"):
+        read_rows(path)
+
+
+def test_another_encoding(tmp_path: Path) -> None:
+    for encoding in ("latin-1", "utf-16", "utf-8"):
+        path = written(tmp_path, "t.csv", "site,ü\nÅ,1\nB,é\n".encode(encoding))
+        assert [client.name for client in read_clients(path, "site", encoding=encoding)] == ["Å", "B"]
+        assert read_rows(path, encoding=encoding)["ü"].tolist() == ["1", "é"]
+    with pytest.raises(FormatError, match="perhaps encoding='cp1252'"):
+        read_rows(written(tmp_path, "t.csv", "site,ü\n".encode("latin-1")))
+
+
+def test_a_column_that_is_text_in_one_table_is_text_in_all(tmp_path: Path) -> None:
+    frames = {"A": pd.DataFrame({"x": [1, 2], "z": [1, 2]}), "B": pd.DataFrame({"x": ["7p", "1"], "z": [None, None]})}
+    files = {name: written(tmp_path, f"{name}.csv", frame.to_csv(index=False)) for name, frame in frames.items()}
+    for source in (frames, files):
+        first, second = read_clients(source)
+        assert first.rows["x"].tolist() == ["1", "2"]
+        assert second.rows["x"].tolist() == ["7p", "1"]
+        assert first.rows["z"].dtype == np.int64, "an empty column has no kind"
+
+
+def test_a_group_stays_with_its_client() -> None:
+    frame = FRAME.assign(patient=["p", "q", "p", "r"])
+    second, first = read_clients(frame, "site", group="patient")
+    assert [len(set(client.groups)) for client in (second, first) if client.groups is not None] == [1, 2]
+    own = Client("A", pd.concat([frame] * 5), group="patient")
+    assert [column.name for column in own.answer(Describe("died")).columns] == ["site", "age", "sex", "died"]
 
 
 @pytest.mark.parametrize(

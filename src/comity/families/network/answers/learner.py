@@ -18,7 +18,7 @@ from comity.families.network.prediction import TargetScale
 from comity.questions import Recipe
 from comity.rows.noise import Noise
 from comity.rows.rows import Rows
-from comity.rows.splits import assign_folds, assign_parts, generator_for, row_keys
+from comity.rows.splits import Keys, assign_folds, assign_parts, generator_for, group_keys, row_keys
 
 Places = NDArray[np.intp]
 _FOR_BATCHES = 2_000_001  # a purpose of random numbers, as in `comity.rows.splits`
@@ -35,7 +35,8 @@ class Learner:
     """The n examples and the model of a client, for one recipe; all parts are stratified by `strata` (n,).
 
     If the last `test_rows` examples are test rows, models are evaluated on these alone. With `noise`, the gradients
-    that leave the client are clipped and noisy, and rows are split independently (`comity.rows.splits`).
+    that leave the client are clipped and noisy, and rows are split independently (`comity.rows.splits`). Rows with the
+    same entry in `groups` are in the same part.
     """
 
     owner: str
@@ -48,6 +49,7 @@ class Learner:
     target_scale: TargetScale
     test_rows: int = 0
     noise: Noise | None = None
+    groups: Keys | None = None
     personal: Personal = field(init=False)
     lost_alone: tuple[Tensor, ...] | None = field(init=False, default=None)
     """The losses of the client's own model on the rows that each network holds out; None before it is trained."""
@@ -61,9 +63,11 @@ class Learner:
         if self.inputs.dim() == _IMAGE_DIMENSIONS:  # halves the time of convolutions
             self.inputs = self.inputs.contiguous(memory_format=torch.channels_last)
         needed = self.recipe.parts + max(self.recipe.folds, 2)
-        if self.pool < needed:
+        found = self.pool if self.groups is None else np.unique(self.groups).size
+        if found < needed:
+            noun = "rows" if self.groups is None else "groups of rows"
             raise InputError(
-                f"client {self.owner!r} has {self.pool} rows, too few to hold some out to choose by and some "
+                f"client {self.owner!r} has {found} {noun}, too few to hold some out to choose by and some "
                 f"to judge (it takes {needed}); leave it out, or take fewer folds"
             )
         self.personal = Personal.begin(self.functional.initial()[1], self.recipe.networks)
@@ -203,7 +207,10 @@ class Learner:
         """Return the part of each of some rows: stratified, or with noise independently of all other rows."""
         seed, owner = self.recipe.seed, self.owner
         if self.noise is None or not self.noise.noisy:
-            return assign_folds(self.strata[rows], parts, seed, owner, purpose)
+            groups = None if self.groups is None else self.groups[rows]
+            return assign_folds(self.strata[rows], parts, seed, owner, purpose, groups)
+        if self.groups is not None:
+            return assign_parts(group_keys(self.groups, seed, owner)[rows], parts, purpose)
         columns = [each[: self.pool].cpu().numpy() for each in (self.inputs, self.targets)]
         return assign_parts(row_keys(columns, seed, owner)[rows], parts, purpose)
 
@@ -241,6 +248,7 @@ def learner_of(rows: Rows, recipe: Recipe) -> Learner:
             target_scale=TargetScale(classes, encoded.spec.mean, encoded.spec.scale),
             test_rows=0 if tests is None else len(tests.target),
             noise=rows.noise,
+            groups=rows.groups,
         )
     learner: Learner = rows.learners[recipe]
     return learner

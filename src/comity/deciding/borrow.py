@@ -1,0 +1,301 @@
+"""Deciding with borrowed strength: what helps one client tells what will help the next.
+
+1. Every client gets from the evidence of all an expected loss alone and with each number of collaborators.
+2. It takes the smallest number that gives up hardly anything of its best expected gain, or stays alone if that gain is
+   not worth it.
+3. Stable coalitions leave. A client that lost a collaborator asks again for the nearest of those that remain.
+
+Expected losses are the utilities of the game, with a minus. A client is thought to do best with the model of its
+collaborators; the loss with any other set is higher by the expected squared difference of the predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import norm
+
+from comity.core.arrays import Booleans, Floats, Integers
+from comity.core.estimates import Contribution
+from comity.core.kinds import ModelKind
+from comity.core.names import Coalition
+from comity.deciding.evidence import Evidence, weigh
+from comity.game.certificate import Certificate, certify
+from comity.game.equilibrium import find_equilibrium
+from comity.game.game import Game
+from comity.game.graph import BenefitGraph
+from comity.game.peels import Equilibrium
+from comity.game.proof import edges_to_check
+
+_GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
+_LEFT_OPEN = 1.2  # by how much the variance of a gain exceeds what the models say, with many clients
+_LEFT_OPEN_BY_FEW = 4.0  # clients; with N of them what they have in common is itself unsure, by this over N
+
+
+class Lender(Protocol):
+    """What a family of models tells about N clients and K procedures, the first of which is to be alone."""
+
+    @property
+    def clients(self) -> int:
+        """The number of clients, N."""
+
+    @property
+    def number(self) -> int:
+        """The number of the common procedure."""
+
+    @property
+    def level(self) -> Floats:
+        """The expected loss of each client with the common procedure (N,)."""
+
+    @property
+    def final(self) -> Floats:
+        """The models of the procedures (N, K, d), learned from all rows."""
+
+    def evidence(self) -> Evidence:
+        """Return what is known about the procedures, learned without the rows that test."""
+
+    def final_evidence(self) -> Evidence:
+        """Return what is known about the procedures, learned from all rows."""
+
+    def pull_of(self, number: int) -> float:
+        """Return the pull of a procedure."""
+
+    def members_of(self, number: int) -> sparse.csr_array:
+        """Return every client's set (N, N) by a procedure."""
+
+    def nearest_of(self, target: int, present: Booleans) -> Integers:
+        """Return the others that are present, the nearest to a client first."""
+
+    def personal(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+        """Return the models (P, d) of targets with sets (P, N) and pulls."""
+
+    def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
+        """Return the expected excess losses (P,) of models over others that are thought best, and their errors."""
+
+    def shares(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+        """Return how much of each target's model comes from whose rows (P, N)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Borrowed:
+    """The collaborators and coalitions of N clients, and what they may expect.
+
+    Attributes:
+        equilibrium: The coalitions, with the peels that produced them.
+        wishes: The collaborators of each client among all clients (N, N).
+        sets: The collaborators of each client in its coalition (N, N).
+        weights: Of each kind of model, how much comes from whose rows (N, N).
+        models: The personal models (N, d) in the coalition and at best.
+        pulls: Their pulls (N,).
+        alone: The expected loss of each client alone (N,).
+        gains: The expected gains (N,) in the coalition and at best, in units of the loss.
+        errors: The standard deviations (N,) of these gains.
+        probabilities: The probability (N,) that each client gains in its coalition, and at best.
+        contributions: What each collaborator brings to each client of its coalition.
+        game: The expected utilities.
+        certificate: What they prove.
+    """
+
+    equilibrium: Equilibrium
+    wishes: Booleans
+    sets: Booleans
+    weights: Mapping[ModelKind, Floats]
+    models: Mapping[ModelKind, Floats]
+    pulls: Mapping[ModelKind, Floats]
+    alone: Floats
+    gains: Mapping[ModelKind, Floats]
+    errors: Mapping[ModelKind, Floats]
+    probabilities: Mapping[ModelKind, Floats]
+    contributions: tuple[Contribution, ...]
+    game: Game
+    certificate: Certificate
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The names of the clients."""
+        return self.equilibrium.clients
+
+    @property
+    def graph(self) -> BenefitGraph:
+        """The benefit graph of all clients, before any coalition has left."""
+        return self.equilibrium.peels[0].graph
+
+
+def borrow(lender: Lender, clients: Sequence[str], worth: float) -> Borrowed:
+    """Decide who collaborates with whom; less than `worth`, as a share of the loss alone, is not worth it."""
+    return _Borrower(lender, clients, worth).decide()
+
+
+class _Borrower:
+    """One decision: the choices of all clients as they are made."""
+
+    def __init__(self, lender: Lender, clients: Sequence[str], worth: float) -> None:
+        self.lender, self.clients = lender, tuple(clients)
+        self.position = {client: index for index, client in enumerate(self.clients)}
+        count, common = len(self.clients), lender.number
+        gains = weigh(lender.final_evidence().some([0, common]), 1)
+        among = weigh(lender.evidence(), common)
+        expected, final = lender.evidence().expected, lender.final_evidence().expected
+        shrunk = final.sum(axis=0) / np.maximum(expected.sum(axis=0), 1e-300)  # with all rows, models lie closer
+        shrunk[expected.sum(axis=0) == 0] = 0.0
+        self.excess = among.mean * shrunk
+        self.excess[:, 0] = gains.mean[:, 0]
+        self.factor = float(among.factors[1])
+        self.error = np.sqrt(gains.covariance[:, 0, 0] * _LEFT_OPEN * (1 + _LEFT_OPEN_BY_FEW / count))
+        self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
+        self.least = worth * self.alone
+        self.first = self._choose_first()
+        self.pull = np.array([lender.pull_of(number) if number else 1.0 for number in self.first])
+        self.model = lender.final[np.arange(count), self.first].copy()
+        self.loss = lender.level + self.excess[np.arange(count), self.first]  # with the set that is chosen
+        self.best_loss = lender.level + self.excess.min(axis=1)
+        self.tolerance = np.maximum(self.loss - self.best_loss, 0.0)
+        self.sets = np.eye(count, dtype=np.bool_)
+        self.records: dict[tuple[int, frozenset[int]], float] = {}
+        for i in range(count):
+            self.records[i, frozenset({i})] = float(self.alone[i])
+
+    def _choose_first(self) -> Integers:
+        """Return the number of the procedure that each client chooses among all clients."""
+        best = self.excess.min(axis=1)
+        gain = self.excess[:, 0] - best
+        chosen = (self.excess <= (best + _GIVEN_UP * np.maximum(gain, 0.0))[:, None]).argmax(axis=1)
+        return np.where(gain < self.least, 0, chosen)
+
+    def decide(self) -> Borrowed:
+        count = len(self.clients)
+        for number in np.unique(self.first[self.first > 0]).tolist():
+            here = np.flatnonzero(self.first == number)
+            self.sets[here] = self.lender.members_of(number)[here].toarray() > 0
+        # A client whose nearest found no support is alone.
+        lonely = self.sets.sum(axis=1) == 1
+        self.loss = np.where(lonely, self.alone, self.loss)
+        self.wishes = self.sets.copy()
+        best = self.lender.final[np.arange(count), np.where(lonely, 0, self.first)]
+        best_pull, best_loss = self.pull.copy(), self.loss.copy()
+        self.model = best.copy()
+        for i in np.flatnonzero(~lonely).tolist():
+            self._record(i, self.sets[i], self.loss[i])
+        equilibrium = find_equilibrium(self.clients, collaborators_of_many=self._answer)
+        contributions = self._contributions(equilibrium)
+        game = Game(
+            (self.clients[i], [self.clients[j] for j in sorted(members)], -loss)
+            for (i, members), loss in sorted(self.records.items(), key=lambda item: (item[0][0], len(item[0][1])))
+        )
+        forgiven = dict(zip(self.clients, self.tolerance.tolist(), strict=True))
+        models = {ModelKind.COALITION: self.model, ModelKind.BEST: best}
+        pulls = {ModelKind.COALITION: self.pull, ModelKind.BEST: best_pull}
+        gains = {ModelKind.COALITION: self.alone - self.loss, ModelKind.BEST: self.alone - best_loss}
+        errors = {
+            kind: np.where(sets.sum(axis=1) > 1, self.error, 0.0)
+            for kind, sets in ((ModelKind.COALITION, self.sets), (ModelKind.BEST, self.wishes))
+        }
+        return Borrowed(
+            equilibrium=equilibrium,
+            wishes=self.wishes,
+            sets=self.sets,
+            weights=self._weights(pulls),
+            models=models,
+            pulls=pulls,
+            alone=self.alone,
+            gains=gains,
+            errors=errors,
+            probabilities={kind: _probability(gains[kind], errors[kind]) for kind in gains},
+            contributions=contributions,
+            game=game,
+            certificate=certify(equilibrium, game, forgiven=forgiven),
+        )
+
+    def _record(self, target: int, members: Booleans, loss: float) -> None:
+        key = target, frozenset(np.flatnonzero(members).tolist())
+        self.records[key] = min(float(loss), self.records.get(key, np.inf))
+
+    def _answer(self, asked: tuple[str, ...], remaining: Coalition) -> dict[str, list[str]]:
+        """Return the collaborators of clients among those that remain."""
+        present = np.zeros(len(self.clients), np.bool_)
+        present[[self.position[client] for client in remaining]] = True
+        for client in asked:
+            if (self.sets[self.position[client]] & ~present).any():
+                self._ask_again(self.position[client], present)
+        return {
+            client: [self.clients[j] for j in np.flatnonzero(self.sets[self.position[client]]).tolist()]
+            for client in asked
+        }
+
+    def _ask_again(self, target: int, present: Booleans) -> None:
+        """Choose the collaborators of a client among those that are present."""
+        nearest = self.lender.nearest_of(target, present)
+        left = self.wishes[target] & present
+        tried = [left] if left.sum() > 1 else []
+        size = 1
+        while size <= len(nearest):
+            members = np.zeros(present.size, np.bool_)
+            members[[target, *nearest[:size].tolist()]] = True
+            tried.append(members)
+            size = max(size + 1, size * 3 // 2)
+        alone = np.arange(present.size) == target
+        self.sets[target], self.loss[target] = alone, self.alone[target]
+        self.model[target] = self.lender.final[target, 0]
+        if not tried:
+            return
+        tried.sort(key=lambda members: int(members.sum()))
+        several = np.full(len(tried), target)
+        pull = np.full(len(tried), self.pull[target])
+        models = self.lender.personal(several, sparse.csr_array(np.array(tried, np.float64)), pull)
+        thought = np.tile(self.lender.final[target, self.first[target]], (len(tried), 1))
+        base = self.lender.level[target] + self.excess[target, self.first[target]]
+        losses = base + self.factor * self.lender.distance(several, models, thought)[0]
+        gain = self.alone[target] - losses.min()
+        if gain < self.least[target]:
+            self.tolerance[target] = max(self.tolerance[target], float(gain), 0.0)
+            return
+        chosen = int((losses <= losses.min() + _GIVEN_UP * gain).argmax())
+        self.sets[target], self.loss[target], self.model[target] = tried[chosen], losses[chosen], models[chosen]
+        self.tolerance[target] = max(self.tolerance[target], float(losses[chosen] - losses.min()))
+        self._record(target, tried[chosen], float(losses[chosen]))
+
+    def _contributions(self, equilibrium: Equilibrium) -> tuple[Contribution, ...]:
+        """Measure what every collaborator brings, and record the utilities that the proof asks for."""
+        receiver, giver = np.nonzero(self.sets & ~np.eye(len(self.clients), dtype=np.bool_))
+        needed = {(self.position[i], self.position[j]) for j, i in edges_to_check(equilibrium)}
+        found = []
+        step = 20_000
+        for first in range(0, receiver.size, step):
+            to, by = receiver[first : first + step], giver[first : first + step]
+            members = self.sets[to]
+            members[np.arange(to.size), by] = False
+            models = self.lender.personal(to, sparse.csr_array(members.astype(np.float64)), self.pull[to])
+            brought, error = self.lender.distance(to, models, self.model[to])
+            last = members.sum(axis=1) == 1  # without its only collaborator a client is alone
+            brought = np.where(last, self.alone[to] - self.loss[to], brought)
+            chance = _probability(brought, np.where(last, self.error[to], error))
+            for i, j, value, sure, left in zip(to.tolist(), by.tolist(), brought, chance, members, strict=True):
+                if (i, j) in needed and left.sum() > 1:
+                    self._record(i, left, float(self.loss[i] + value))
+                found.append(Contribution(self.clients[j], self.clients[i], float(value), float(sure)))
+        return tuple(found)
+
+    def _weights(self, pulls: Mapping[ModelKind, Floats]) -> dict[ModelKind, Floats]:
+        everybody = np.arange(len(self.clients))
+        weights = {}
+        for kind, sets in ((ModelKind.COALITION, self.sets), (ModelKind.BEST, self.wishes)):
+            shares = self.lender.shares(everybody, sparse.csr_array(sets.astype(np.float64)), pulls[kind])
+            alone = sets.sum(axis=1) == 1
+            shares[alone] = np.eye(len(everybody))[alone]
+            weights[kind] = shares
+        count = everybody.size
+        return {
+            ModelKind.ALONE: np.eye(count),
+            **weights,
+            ModelKind.TOGETHER: np.full((count, count), 1 / count),
+        }
+
+
+def _probability(mean: Floats, deviation: Floats) -> Floats:
+    """Return the probability that normal variables are positive; one half where they are exactly zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(deviation > 0, norm.cdf(mean / deviation), np.where(mean > 0, 1.0, 0.5))

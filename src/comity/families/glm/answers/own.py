@@ -1,0 +1,49 @@
+"""A client's own model of classes, by the evidence of its rows.
+
+Parameters other than intercepts are drawn from N(0, 1 / λ). The model is the mean of those of many penalties λ, each
+weighted by its marginal likelihood, which Laplace's method approximates, and by a half-Cauchy prior of √(1 / λ).
+"""
+
+import numpy as np
+
+from comity.core.arrays import Floats
+from comity.core.likelihood import LogLoss, penalty_factors
+from comity.questions import FitOwn, FitOwnAnswer
+from comity.rows.rows import Rows
+
+_LOG_PENALTIES = np.arange(8.0, -4.5, -1.0)  # from the strongest, each model the start of the next
+_NEGLIGIBLE = 12.0  # a logarithm of the evidence that is so far below the best has no weight
+_INTERCEPT_SHARE = 1e-2
+
+
+def fit_own(rows: Rows, question: FitOwn) -> FitOwnAnswer:
+    """Return the client's own model of all rows and of all but each fold."""
+    loss, masks = rows.encoded(question.schema).loss, rows.splits(question.schema, question.split).masks
+    whole = _fit(loss, np.ones(masks.shape[1]))
+    fitted = [whole]
+    for mask in masks:
+        held = mask.sum()
+        fitted.append(_fit(loss, 1 - mask) if 0 < held < mask.size else whole)
+    models, penalties = zip(*fitted, strict=True)
+    return FitOwnAnswer(np.stack(models), np.array(penalties))
+
+
+def _fit(loss: LogLoss, counts: Floats) -> tuple[Floats, float]:
+    """Return the mean model of rows that count, and its mean penalty."""
+    model = np.zeros(loss.size)
+    factors = penalty_factors(loss.size, loss.outputs, _INTERCEPT_SHARE)
+    models, scores = [], []
+    for log_penalty in _LOG_PENALTIES:
+        precision = np.exp(log_penalty) * factors
+        precision[-loss.outputs :] = _INTERCEPT_SHARE
+        model = loss.fit(counts, precision / (2 * counts.sum()), model)
+        curvature = loss.curvature(model, counts) + np.diag(precision)
+        fit = -loss.losses(model) @ counts - precision @ model**2 / 2
+        volume = (np.log(precision).sum() - np.linalg.slogdet(curvature)[1]) / 2
+        scores.append(float(fit + volume + log_penalty / 2 - np.log1p(np.exp(log_penalty))))
+        models.append(model)
+        if scores[-1] < max(scores) - _NEGLIGIBLE:
+            break
+    weight = np.exp(np.array(scores) - max(scores))
+    weight /= weight.sum()
+    return np.asarray(weight @ np.array(models)), float(np.exp(weight @ _LOG_PENALTIES[: weight.size]))

@@ -1,0 +1,406 @@
+"""Who is near to whom, and how well each client does with the nearest others, for generalised linear models.
+
+A *procedure* says how a client's collaborators and its pull towards their model follow from the rows: alone, with the
+nearest m others, or with anybody. Procedures mean the same for every client, so that evidence for them adds up over
+clients. In every view of the rows everything is learned anew without the part that tests: what clients have in common,
+who is near to whom, and the models.
+
+*Near* is whose model does well on the client's rows. A client is kept among the nearest only if at least half of the
+others there have it among theirs too: a single chance likeness must not tie two groups together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from comity.core.arrays import Booleans, Floats, Integers
+from comity.core.progress import Advance
+from comity.deciding.evidence import Evidence
+from comity.families.glm.hierarchy import Hierarchy, Pulled
+from comity.families.glm.own import fit_own
+from comity.families.glm.sums import Parts, Sums
+
+_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64)
+_MOST = 64  # collaborators of a client
+_PULLS = (1.0, 0.7, 0.4, 0.1, 0.03, 0.006)
+_PULLS_TO_ANYBODY = (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002)
+_PASSES = 2  # the second time, nearness is that of the models of the best procedure of the first
+_ROUNDS = 6  # of finding the nearest anew by the models that result
+_MIN_SUPPORT = 0.5
+_SAME = 0.75  # pulls whose loss is within so many standard errors of the best are as good
+_BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
+_BORROWED_NOISE = 20.0  # rows
+_BATCH = 2e7  # numbers in an array of a batch
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """How a client's model comes about: `size` collaborators, the nearest or anybody, and the `pull`; 0 is alone."""
+
+    size: int
+    pull: float
+    nearest: bool = True
+
+
+def procedures(clients: int) -> tuple[Procedure, ...]:
+    """Return the procedures to try with N clients, the first of which is to be alone.
+
+    >>> [each.size for each in procedures(3) if each.pull in (0.0, 1.0)]
+    [0, 1, 2]
+    """
+    nearest = [Procedure(size, pull) for size in _SIZES if size < min(clients - 1, _MOST + 1) for pull in _PULLS]
+    anybody = [Procedure(min(clients - 1, _MOST), pull, nearest=False) for pull in _PULLS_TO_ANYBODY]
+    return (Procedure(0, 0.0), *nearest, *anybody)
+
+
+@dataclass(eq=False)
+class View:
+    """What is learned from a view of the rows; `own` are models alone that were fitted elsewhere (N, d)."""
+
+    sums: Sums
+    intercepts: int
+    noise: float | None
+    own: Floats | None = None
+    order: Integers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = self._nearest(self.hierarchy.models)
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """What the clients have in common."""
+        return Hierarchy.learn(self.sums, self.intercepts, self.noise)
+
+    @cached_property
+    def alone(self) -> Floats:
+        """The models alone (N, d)."""
+        return fit_own(self.sums)[0] if self.own is None else self.own
+
+    @cached_property
+    def _pulled(self) -> dict[float, Pulled]:
+        return {}
+
+    def pulled(self, pull: float) -> Pulled:
+        """Return what personal models with a pull are made of."""
+        if pull not in self._pulled:
+            self._pulled[pull] = self.hierarchy.pulled(pull)
+        return self._pulled[pull]
+
+    def _nearest(self, models: Floats) -> Integers:
+        """Return for each client the others whose models do best on its rows, the best first (N, at most `_MOST`)."""
+        clients, most = len(models), min(len(models) - 1, _MOST)
+        outer = (models[:, :, None] * models[:, None, :]).reshape(clients, -1).T
+        order = np.empty((clients, most), np.intp)
+        step = max(1, int(_BATCH // max(clients, 1)))
+        for first in range(0, clients, step):
+            here = slice(first, min(first + step, clients))
+            losses = self.sums.gram[here].reshape(-1, len(outer)) @ outer - 2 * self.sums.cross[here] @ models.T
+            losses[np.arange(len(losses)), np.arange(here.start, here.stop)] = np.inf
+            best = np.argpartition(losses, most - 1, axis=1)[:, :most]
+            ranked = np.argsort(np.take_along_axis(losses, best, axis=1), axis=1, kind="stable")
+            order[here] = np.take_along_axis(best, ranked, axis=1)
+        return order
+
+    def settle(self, procedure: Procedure) -> None:
+        """Find the nearest again, by the models that a procedure gives."""
+        if procedure.nearest and procedure.size:
+            for _ in range(_ROUNDS):
+                self.order = self._nearest(self.models(procedure))
+
+    def members(self, procedure: Procedure) -> sparse.csr_array:
+        """Return each client's set (N, N), of which it is a member itself."""
+        clients = len(self.sums)
+        if procedure.nearest:
+            chosen = _as_sets(self.order[:, : procedure.size], clients)
+            if procedure.size > 1:
+                chosen = sparse.csr_array((chosen @ chosen).multiply(chosen))
+                chosen.data = (chosen.data >= _MIN_SUPPORT * (procedure.size - 1)).astype(np.float64)
+        else:
+            chosen = _in_a_circle(clients, procedure.size)
+        own = sparse.eye_array(clients)
+        members = sparse.csr_array((chosen * (self.sums.rows > 0)).maximum(own))  # who has no rows brings nothing
+        members.eliminate_zeros()
+        return members
+
+    def models(self, procedure: Procedure) -> Floats:
+        """Return every client's model (N, d) by a procedure."""
+        if not procedure.size:
+            return self.alone
+        return self.pulled(procedure.pull).models(self._members_or_all(procedure))
+
+    def covariance(self, procedure: Procedure) -> Floats:
+        """Return the covariance (N, d, d) of what a procedure's models leave open."""
+        pulled = self.pulled(procedure.pull)
+        of_mean = np.linalg.inv(pulled.set_means(self._members_or_all(procedure))[0])
+        return np.asarray(pulled.posterior + pulled.drawn @ of_mean @ pulled.drawn.transpose(0, 2, 1))
+
+    def _members_or_all(self, procedure: Procedure) -> sparse.csr_array | None:
+        everybody = procedure.size == len(self.sums) - 1 and not procedure.nearest
+        return None if everybody else self.members(procedure)
+
+
+def _as_sets(order: Integers, clients: int) -> sparse.csr_array:
+    """Return the sets (N, N) that rows of an order (N, m) list."""
+    count, size = order.shape
+    return sparse.csr_array(
+        (np.ones(order.size), order.ravel(), np.arange(0, order.size + 1, size)), shape=(count, clients)
+    )
+
+
+def _in_a_circle(clients: int, size: int) -> sparse.csr_array:
+    """Return sets (N, N) of each client and the `size` after it in a circle: everybody is in as many sets."""
+    return _as_sets((np.arange(clients)[:, None] + np.arange(size + 1)) % clients, clients)
+
+
+class Borrowing:
+    """What borrowing from others is decided by: see the module.
+
+    Args:
+        parts: The losses on disjoint parts of the rows.
+        intercepts: How many of the parameters, the last ones, are intercepts.
+        noise: The variance of the noise, learned unless given.
+        own: Models alone on all rows and without each part (1 + F, N, d), if they were fitted elsewhere.
+        progress: Called while it works.
+
+    Attributes:
+        measured: Where losses are approximate, the excess loss of each client alone over the common procedure (N,), as
+            clients measured it for models of all rows, and its variance (N,).
+    """
+
+    measured: tuple[Floats, Floats] | None = None
+
+    def __init__(
+        self,
+        parts: Parts,
+        intercepts: int,
+        noise: float | None = None,
+        own: Floats | None = None,
+        progress: Advance | None = None,
+    ) -> None:
+        self.parts, self.noise = parts, noise
+        count, tell = parts.count, progress or (lambda done, total: None)
+        sums = [parts.whole, *(parts.without(part) for part in range(count))]
+        self.views = []
+        for number, each in enumerate(sums):
+            tell(number, len(sums) + 1)
+            self.views.append(View(each, intercepts, noise, None if own is None else own[number]))
+        tell(len(sums), len(sums) + 1)
+        self.rows = (parts.by_part.rows * parts.tested).sum(axis=1)
+        for turn in range(_PASSES):
+            self._try_all()
+            if turn + 1 < _PASSES and self.common.nearest:
+                for view in self.views:
+                    view.settle(self.common)
+
+    @property
+    def clients(self) -> int:
+        """The number of clients, N."""
+        return len(self.rows)
+
+    @property
+    def whole(self) -> View:
+        """What is learned from all rows."""
+        return self.views[0]
+
+    def _try_all(self) -> None:
+        """Try every procedure without each part, and keep for each number of collaborators the best pull."""
+        tried = procedures(self.clients)
+        by_size: dict[tuple[int, bool], list[Procedure]] = {}
+        for each in tried:
+            by_size.setdefault((each.size, each.nearest), []).append(each)
+        self.kept: list[Procedure] = []
+        self.models: list[Floats] = []
+        losses: list[Floats] = []
+        for group in by_size.values():
+            models = [self._without_parts(each) for each in group]
+            found = [self._tested(each) for each in models]
+            chosen = self._mildest(group, models, found)
+            self.kept.append(group[chosen])
+            self.models.append(models[chosen])
+            losses.append(found[chosen])
+        self.losses = np.stack(losses, axis=1)  # summed over the rows that test
+        self.number = 1 + int(self.losses[:, 1:].sum(axis=0).argmin())
+
+    @property
+    def common(self) -> Procedure:
+        """The procedure with collaborators that has the least loss over all clients."""
+        return self.kept[self.number]
+
+    def _without_parts(self, procedure: Procedure) -> Floats:
+        """Return the models of a procedure (N, F, d) that were learned without each part."""
+        return np.stack([view.models(procedure) for view in self.views[1:]], axis=1)
+
+    def _tested(self, models: Floats) -> Floats:
+        """Return each client's loss (N,), summed over its rows, of models (N, F, d) on the parts they do not know."""
+        by_part = [self.parts.part(part).losses(models[:, part]) for part in range(self.parts.count)]
+        return np.asarray((np.stack(by_part, axis=1) * self.parts.tested).sum(axis=1))
+
+    def _mildest(self, group: Sequence[Procedure], models: Sequence[Floats], losses: Sequence[Floats]) -> int:
+        """Return the number of the pull nearest to 1, what was learned, that is as good as the best."""
+        totals = [float(each.sum()) for each in losses]
+        best = int(np.argmin(totals))
+        noise = np.full(self.clients, totals[best] / max(self.rows.sum(), 1.0) if self.noise is None else self.noise)
+        good = []
+        for number, each in enumerate(models):
+            apart = self._products((each - models[best])[:, :, None])[:, 0, 0]
+            error = np.sqrt((_variance(apart, noise, self._wider) * self.rows).sum())
+            if totals[number] <= totals[best] + _SAME * error:
+                good.append(number)
+        return min(good, key=lambda number: abs(np.log(group[number].pull or 1.0)))
+
+    @property
+    def _wider(self) -> float:
+        """By how much the variance of a cross-validated mean exceeds that of the rows (Nadeau and Bengio 2003)."""
+        return 1 + self.parts.count / max(self.parts.count - 1, 1)
+
+    @cached_property
+    def curvature(self) -> Floats:
+        """Second moments (N, d, d) of each client's rows, leaning on those of all clients."""
+        whole = self.parts.whole
+        lean = _BORROWED_CURVATURE * whole.size
+        everybody = whole.gram.sum(axis=0) / max(whole.rows.sum(), 1.0)
+        return np.asarray((whole.gram + lean * everybody) / (whole.rows + lean)[:, None, None])
+
+    def _products(self, apart: Floats) -> Floats:
+        """Return mean products (N, K, K) of the predictions of differences between models (N, F, K, d)."""
+        turned = apart @ self.curvature[:, None]
+        return np.asarray(np.einsum("nfka,nfla->nkl", turned, apart) / apart.shape[1])
+
+    @cached_property
+    def level(self) -> Floats:
+        """The expected loss (N,) of the common procedure, leaning on that of all clients."""
+        found = self.losses[:, self.number]
+        mean = found.sum() / max(self.rows.sum(), 1.0)
+        return np.asarray((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE))
+
+    @property
+    def alone_excess(self) -> Floats:
+        """The excess loss of each client alone over the common procedure (N,), as measured; 0 where it was not."""
+        losses = self.final_evidence().losses
+        return np.nan_to_num(losses[:, 0] - losses[:, self.number])
+
+    @cached_property
+    def _noises(self) -> Floats:
+        return self.level if self.noise is None else np.full(self.clients, self.noise)
+
+    def _mean_losses(self) -> Floats:
+        """Return cross-validated mean losses (N, K) of the procedures that were kept, NaN where there is no test."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.rows[:, None] > 0, self.losses / self.rows[:, None], np.nan)
+
+    @cached_property
+    def final(self) -> Floats:
+        """The models (N, K, d) of the procedures that were kept, learned from all rows."""
+        return np.stack([self.whole.models(each) for each in self.kept], axis=1)
+
+    def evidence(self) -> Evidence:
+        """Return what is known about the procedures that were kept, learned without each part."""
+        models = np.stack(self.models, axis=2)
+        apart = models - models[:, :, [self.number]]
+        products = self._products(apart)
+        spread = np.zeros_like(products)
+        for part, view in enumerate(self.views[1:]):
+            spread += self._spread(apart[:, part], view.covariance(self.common)) / self.parts.count
+        noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
+        return self._with_measured(Evidence(self._mean_losses(), noise, np.einsum("nkk->nk", products), spread))
+
+    def final_evidence(self) -> Evidence:
+        """Return what is known about the same procedures, learned from all rows.
+
+        With more rows models are better than cross-validation shows: Burman's correction (1989).
+        """
+        whole = self.parts.whole
+        rows = np.maximum(whole.rows, 1.0)
+        corrected = self._mean_losses()
+        for number, models in enumerate(self.models):
+            parts = [whole.losses(models[:, part]) for part in range(self.parts.count)]
+            corrected[:, number] += (whole.losses(self.final[:, number]) - np.mean(parts, axis=0)) / rows
+        apart = self.final - self.final[:, [self.number]]
+        products = self._products(np.stack(self.models, axis=2) - self.models[self.number][:, :, None])
+        noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
+        expected = np.einsum("nkk->nk", self._products(apart[:, None]))
+        return self._with_measured(Evidence(corrected, noise, expected, self._spread(apart, self.covariance)))
+
+    def _with_measured(self, evidence: Evidence) -> Evidence:
+        """Return evidence with what clients measured instead of approximations."""
+        if self.measured is not None:
+            excess, variance = self.measured
+            evidence.losses[:, 0] = evidence.losses[:, self.number] + excess
+            evidence.noise[:, 0, 0] = np.maximum(variance, evidence.noise[:, 0, 0])
+        return evidence
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """What the common procedure, on all rows, leaves open of each client's parameters (N, d, d)."""
+        return self.whole.covariance(self.common)
+
+    def _spread(self, apart: Floats, covariance: Floats) -> Floats:
+        """Return the covariance (N, K, K) of excess losses of models that lie apart (N, K, d) from the common one."""
+        turned = apart @ self.curvature
+        return np.asarray(4 * (turned @ covariance) @ turned.transpose(0, 2, 1))
+
+    def personal(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+        """Return the personal model (P, d) of each target with its set (P, N), which holds it, and its pull."""
+        models = np.empty((target.size, self.parts.whole.size))
+        for each in np.unique(pull):
+            here = np.flatnonzero(pull == each)
+            step = max(1, int(_BATCH // self.parts.whole.size**2))
+            for first in range(0, here.size, step):
+                some = here[first : first + step]
+                models[some] = self.whole.pulled(float(each)).models(members[some], target[some])
+        return models
+
+    def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
+        """Return the expected excess loss (P,) of models over those that are thought best, and its deviation."""
+        apart = one - other
+        turned = (self.curvature[target] @ apart[..., None])[..., 0]
+        spread = np.einsum("pa,pab,pb->p", turned, self.covariance[target], turned)
+        return (turned * apart).sum(axis=1), 2 * np.sqrt(np.maximum(spread, 0.0))
+
+    def shares(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+        """Return how much of each target's personal model comes from whose rows (P, N): each row sums to one."""
+        clients, size = self.clients, self.parts.whole.size
+        shares = np.zeros((target.size, clients))
+        for each in np.unique(pull):
+            here = np.flatnonzero(pull == each)
+            pulled = self.whole.pulled(float(each))
+            flat = pulled.precision.transpose(0, 2, 1).reshape(clients, -1)
+            step = max(1, int(_BATCH // max(size**2, clients)))
+            for first in range(0, here.size, step):
+                some = here[first : first + step]
+                means = np.linalg.inv(pulled.set_means(members[some])[0])
+                through = (pulled.drawn[target[some]] @ means).reshape(some.size, -1) @ flat.T
+                shares[some] = np.maximum(through, 0.0) * (members[some].toarray() > 0)
+                own = np.einsum("pab,pba->p", pulled.posterior[target[some]], self.parts.whole.gram[target[some]])
+                shares[some, target[some]] += own / self.whole.hierarchy.noise
+        total = shares.sum(axis=1, keepdims=True)
+        alone = np.zeros_like(shares)
+        alone[np.arange(target.size), target] = 1.0
+        return np.where(total > 0, shares / np.maximum(total, 1e-300), alone)
+
+    def pull_of(self, number: int) -> float:
+        """Return the pull of a procedure."""
+        return self.kept[number].pull
+
+    def members_of(self, number: int) -> sparse.csr_array:
+        """Return every client's set (N, N) by a procedure."""
+        return self.whole.members(self.kept[number])
+
+    def nearest_of(self, target: int, present: Booleans) -> Integers:
+        """Return the others that are present, the nearest to a client first."""
+        order = self.whole.order[target]
+        return np.asarray(order[present[order] & (self.whole.sums.rows[order] > 0)])
+
+
+def _variance(products: Floats, noise: Floats, wider: float) -> Floats:
+    """Return the covariance of a row's excess losses, from the products of the predictions' differences.
+
+    A row's excess loss is a² - 2ae, with a the difference of two predictions and e the residual; its moments are those
+    of normal variables. For a log loss, by the information equality, it is the same with a noise of one half.
+    """
+    return np.asarray((2 * products**2 + 4 * products * noise) * wider)

@@ -1,0 +1,89 @@
+"""Losses of clients as quadratic functions of the parameters, from sums over disjoint parts of their rows.
+
+Over the rows of a part, the loss of parameters θ is square - 2 cross·θ + θᵀ gram θ: exactly for squared losses, and
+near the point of expansion for log losses. Every view of the rows (all, or all but a part) is made of these sums by
+adding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from comity.core.arrays import Booleans, Floats
+from comity.questions import MomentsAnswer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """The quadratic losses of N clients: gram (N, d, d), cross (N, d), square (N,), and the number of rows (N,)."""
+
+    gram: Floats
+    cross: Floats
+    square: Floats
+    rows: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def size(self) -> int:
+        """The number of parameters, d."""
+        return int(self.cross.shape[-1])
+
+    def some(self, chosen: object) -> Sums:
+        """Return the losses of some clients, or of some repeatedly."""
+        return Sums(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+    def total(self) -> Sums:
+        """Return the sum over all clients, as that of one client."""
+        return Sums(*(getattr(self, each.name).sum(axis=0, keepdims=True) for each in fields(self)))
+
+    def losses(self, models: Floats) -> Floats:
+        """Return each client's loss (N,), summed over its rows, of its model (N, d)."""
+        turned = (self.gram @ models[..., None])[..., 0]
+        return np.asarray(self.square + ((turned - 2 * self.cross) * models).sum(axis=-1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The quadratic losses of N clients on each of F disjoint parts of their rows: arrays as in `Sums` (N, F, …)."""
+
+    by_part: Sums
+
+    @classmethod
+    def of(cls, answers: Sequence[MomentsAnswer]) -> Parts:
+        """Return what the clients answered about their parts, in the only view of their rows."""
+        names = [each.name for each in fields(Sums)]
+        return cls(Sums(*(np.stack([getattr(answer, name)[0] for answer in answers]) for name in names)))
+
+    @property
+    def count(self) -> int:
+        """The number of parts, F."""
+        return int(self.by_part.rows.shape[1])
+
+    @property
+    def whole(self) -> Sums:
+        """The losses on all rows."""
+        return Sums(*(getattr(self.by_part, each.name).sum(axis=1) for each in fields(Sums)))
+
+    @property
+    def tested(self) -> Booleans:
+        """The parts that test models which were trained on a client's other parts (N, F): none of a client with one."""
+        filled = self.by_part.rows > 0
+        return np.asarray(filled & (filled.sum(axis=1, keepdims=True) > 1))
+
+    def part(self, number: int) -> Sums:
+        """Return the losses on one part."""
+        return Sums(*(getattr(self.by_part, each.name)[:, number] for each in fields(Sums)))
+
+    def without(self, number: int) -> Sums:
+        """Return the losses on all rows but those that one part tests."""
+        whole, part, tested = self.whole, self.part(number), self.tested[:, number]
+        left = []
+        for each in fields(Sums):
+            full, held = getattr(whole, each.name), getattr(part, each.name)
+            left.append(full - held * tested.reshape(-1, *[1] * (held.ndim - 1)))
+        return Sums(*left)

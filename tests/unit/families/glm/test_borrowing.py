@@ -1,0 +1,228 @@
+"""Nearness, sets and procedures of borrowing, against brute force; planted groups are found."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from comity.families.glm import borrowing
+from comity.families.glm.borrowing import Borrowing, Procedure, View, _in_a_circle, procedures
+from support.parts import parts_of, planted, sums_of, two_opposite_groups
+
+GROUPS = ({0, 1, 2}, {3, 4, 5})
+
+
+@cache
+def two_groups() -> Borrowing:
+    return Borrowing(two_opposite_groups(), 1)
+
+
+def random_view(seed: int, clients: int) -> View:
+    models = np.random.default_rng(seed).normal(size=(clients, 3))
+    return View(sums_of(planted(models, [8] * clients, 0.5, seed=seed)), 1, None)
+
+
+def random_sets(seed: int, clients: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return targets, sets that hold them, and pulls."""
+    rng = np.random.default_rng(seed)
+    target = rng.integers(0, clients, size=10)
+    members = rng.random((10, clients)) < 0.5
+    members[np.arange(10), target] = True
+    return target, members, rng.choice([1.0, 0.1, 0.006], size=10)
+
+
+def test_procedures_try_each_size_once_with_each_pull() -> None:
+    for clients in (2, 3, 6, 30, 100):
+        tried = procedures(clients)
+        assert tried[0] == Procedure(0, 0.0)
+        assert len(set(tried)) == len(tried)
+        assert all(1 <= each.size < clients for each in tried[1:])
+        assert {each.size for each in tried if not each.nearest} == {min(clients - 1, 64)}
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9))
+@settings(max_examples=15, deadline=None)
+def test_the_nearest_have_the_least_losses(seed: int, clients: int) -> None:
+    rows = planted(np.random.default_rng(seed).normal(size=(clients, 3)), [8] * clients, 0.5, seed=seed)
+    view = View(sums_of(rows), 1, None)
+    models = np.random.default_rng(seed + 1).normal(size=(clients, 3))
+    order = view._nearest(models)
+    for client, each in enumerate(rows):
+        losses = ((each.target[:, None] - each.columns @ models.T) ** 2).sum(axis=0)
+        assert order[client].tolist() == [j for j in np.argsort(losses).tolist() if j != client]
+
+
+def test_the_nearest_are_the_same_in_batches_and_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = random_view(0, 9)
+    whole = view._nearest(view.hierarchy.models)
+    monkeypatch.setattr(borrowing, "_BATCH", 20)
+    np.testing.assert_array_equal(view._nearest(view.hierarchy.models), whole)
+    monkeypatch.setattr(borrowing, "_MOST", 3)
+    np.testing.assert_array_equal(view._nearest(view.hierarchy.models), whole[:, :3])
+
+
+@given(st.integers(0, 10_000), st.integers(3, 9), st.data())
+@settings(max_examples=15, deadline=None)
+def test_members_are_the_nearest_that_half_of_the_others_have_too(seed: int, clients: int, data: st.DataObject) -> None:
+    view, size = random_view(seed, clients), data.draw(st.integers(1, clients - 2))
+    found = view.members(Procedure(size, 1.0)).toarray()
+    nearest = [set(view.order[client, :size].tolist()) for client in range(clients)]
+    for client in range(clients):
+        kept = {client}
+        for other in nearest[client]:
+            support = sum(other in nearest[third] for third in nearest[client] - {other})
+            if support >= (size - 1) / 2:
+                kept.add(other)
+        assert set(np.flatnonzero(found[client]).tolist()) == kept
+        assert set(found[client].tolist()) <= {0.0, 1.0}
+
+
+@given(st.integers(2, 30), st.data())
+@settings(max_examples=30, deadline=None)
+def test_in_a_circle_everybody_is_in_as_many_sets_and_all_are_connected(clients: int, data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, clients - 1))
+    sets = _in_a_circle(clients, size).toarray()
+    assert set(np.unique(sets).tolist()) <= {0.0, 1.0}
+    assert (sets.diagonal() == 1).all()
+    assert (sets.sum(axis=0) == size + 1).all()
+    assert (sets.sum(axis=1) == size + 1).all()
+    assert connected_components(sparse.csr_array(sets), connection="strong")[0] == 1
+
+
+def test_anybody_is_everybody_if_so_many_are_there() -> None:
+    view = random_view(3, 6)
+    procedure = Procedure(5, 0.3, nearest=False)
+    assert (view.members(procedure).toarray() == 1).all()
+    np.testing.assert_allclose(view.models(procedure), view.pulled(0.3).models(view.members(procedure)), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_sum_to_one_within_the_set(seed: int) -> None:
+    target, members, pull = random_sets(seed)
+    shares = two_groups().shares(target, sparse.csr_array(members.astype(float)), pull)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares >= 0).all()
+    assert (shares[~members] == 0).all()
+    alone = members.sum(axis=1) == 1
+    np.testing.assert_allclose(shares[alone, target[alone]], 1.0)
+
+
+def test_shares_without_pull_are_those_of_rows() -> None:
+    """With the least pull rows are pooled, so that clients with as many rows have about as large shares."""
+    members = sparse.csr_array(np.array([[1.0, 1, 1, 0, 0, 0]]))
+    shares = two_groups().shares(np.array([0]), members, np.array([1e-6]))
+    np.testing.assert_allclose(shares[0], [1 / 3, 1 / 3, 1 / 3, 0, 0, 0], atol=0.1)
+
+
+@pytest.mark.parametrize("batch", [20, 2e7])
+def test_personal_models_are_those_of_each_pull(batch: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(borrowing, "_BATCH", batch)
+    target, members, pull = random_sets(7)
+    found = two_groups().personal(target, sparse.csr_array(members.astype(float)), pull)
+    for each, client, among, amount in zip(found, target, members, pull, strict=True):
+        pulled = two_groups().whole.hierarchy.pulled(float(amount))
+        one = pulled.models(sparse.csr_array(among[None].astype(float)), np.array([client]))[0]
+        np.testing.assert_allclose(each, one, atol=1e-8)
+
+
+def test_the_distance_of_the_same_models_is_zero_and_else_that_of_predictions() -> None:
+    target, members, pull = random_sets(8)
+    lender = two_groups()
+    models = lender.personal(target, sparse.csr_array(members.astype(float)), pull)
+    for found in lender.distance(target, models, models):
+        np.testing.assert_array_equal(found, 0.0)
+    other = lender.final[target, 0]
+    distance, error = lender.distance(target, models, other)
+    for number, client in enumerate(target.tolist()):
+        apart = models[number] - other[number]
+        turned = lender.curvature[client] @ apart
+        assert distance[number] == pytest.approx(apart @ turned)
+        assert error[number] == pytest.approx(2 * np.sqrt(turned @ lender.covariance[client] @ turned))
+    assert (distance >= 0).all()
+
+
+def test_planted_groups_are_found() -> None:
+    lender = two_groups()
+    assert lender.common.nearest
+    assert lender.common.size == 2
+    everybody = np.ones(6, np.bool_)
+    sets = lender.members_of(lender.number).toarray()
+    for group in GROUPS:
+        for client in group:
+            assert set(lender.nearest_of(client, everybody)[:2].tolist()) == group - {client}
+            assert set(np.flatnonzero(sets[client]).tolist()) == group
+            present = everybody.copy()
+            present[min(group - {client})] = False
+            assert lender.nearest_of(client, present)[0] == max(group - {client})
+    for client in range(6):
+        own = client < 3
+        pooled = lender.final[client, lender.number]
+        assert np.abs(pooled - (1 if own else -1) * np.array([0.6, -0.4, 0.3, 0.1])).max() < 0.3
+
+
+def test_what_is_kept_fits_together() -> None:
+    lender = two_groups()
+    assert lender.clients == 6
+    assert [each.size for each in lender.kept] == [0, 1, 2, 3, 4, 5]
+    assert lender.losses[:, lender.number].sum() == lender.losses[:, 1:].sum(axis=0).min()
+    assert lender.common == lender.kept[lender.number]
+    assert lender.pull_of(lender.number) == lender.common.pull
+    np.testing.assert_allclose(lender.final[:, 0], lender.whole.alone)
+    np.testing.assert_array_equal(lender.rows, 30)
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_evidence_is_relative_to_the_common_procedure(final: bool) -> None:
+    lender = two_groups()
+    found = lender.final_evidence() if final else lender.evidence()
+    assert found.losses.shape == found.expected.shape == (6, 6)
+    np.testing.assert_array_equal(found.expected[:, lender.number], 0.0)
+    assert (found.expected >= 0).all()
+    for covariance in (found.noise, found.spread):
+        np.testing.assert_allclose(covariance, covariance.transpose(0, 2, 1), atol=1e-12)
+        assert np.linalg.eigvalsh(covariance).min() > -1e-9
+        np.testing.assert_array_equal(covariance[:, lender.number], 0.0)
+
+
+def test_cross_validated_losses_are_those_of_rows() -> None:
+    models = np.random.default_rng(5).normal(size=(4, 3))
+    rows = planted(models, [11, 12, 13, 3], 0.5, seed=5)
+    rows[3] = rows[3].some(rows[3].part == 0)  # a client with a single row
+    lender = Borrowing(parts_of(rows, 5), 1)
+    losses = lender.evidence().losses
+    assert np.isnan(losses[3]).all()
+    for client in range(3):
+        for number, by_part in enumerate(lender.models):
+            each = rows[client]
+            predicted = (each.columns * by_part[client, each.part]).sum(axis=1)
+            assert losses[client, number] == pytest.approx(((each.target - predicted) ** 2).mean())
+    assert np.isfinite(lender.level).all()
+    assert np.isfinite(lender.final).all()
+
+
+def test_two_runs_are_identical() -> None:
+    one, other = two_groups(), Borrowing(two_opposite_groups(), 1)
+    assert one.kept == other.kept
+    np.testing.assert_array_equal(one.losses, other.losses)
+    np.testing.assert_array_equal(one.final, other.final)
+    np.testing.assert_array_equal(one.whole.order, other.whole.order)
+
+
+def test_models_fitted_elsewhere_are_those_alone_and_progress_is_told() -> None:
+    parts, told = two_opposite_groups(), []
+    own = np.random.default_rng(0).normal(size=(6, 6, 4))
+    lender = Borrowing(parts, 1, noise=0.5, own=own, progress=lambda done, total: told.append((done, total)))
+    np.testing.assert_array_equal(lender.final[:, 0], own[0])
+    np.testing.assert_array_equal(lender.models[0], own[1:].transpose(1, 0, 2))
+    assert told == [(done, 7) for done in range(7)]
+
+
+def test_two_clients_can_be_asked() -> None:
+    models = np.array([[1.0, 0.0], [1.0, 0.1]])
+    lender = Borrowing(parts_of(planted(models, [10, 10], 0.5), 5), 1)
+    assert [each.size for each in lender.kept] == [0, 1]
+    assert np.isfinite(lender.final_evidence().losses).all()

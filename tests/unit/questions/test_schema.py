@@ -1,0 +1,80 @@
+"""A schema agreed from summaries: what is text, date, category, identifier or free text, and what is refused."""
+
+import pandas as pd
+import pytest
+
+from comity.errors import InputError
+from comity.questions.schema import Agreement, CategoryColumn, DateColumn, NumberColumn, agree
+from comity.rows.encoding import summarise
+
+
+def agreed(columns: dict[str, list[object]], **options: tuple[str, ...]) -> Agreement:
+    """Return what clients A, B … agree on whose columns `x` have these values."""
+    categories = options.get("categories", ())
+    return agree(
+        {
+            name: summarise(
+                pd.DataFrame({"x": values, "z": range(len(values)), "y": [0.5, 1.5] * (len(values) // 2)}),
+                "y", False, 100, categories,
+            )
+            for name, values in columns.items()
+        },
+        "y",
+        keep=("z",),
+        **options,
+    )  # fmt: skip
+
+
+def test_numbers_and_few_texts_of_one_table_are_text() -> None:
+    text = pd.CategoricalDtype()
+    found = agreed({"A": pd.Series(["01", "23"] * 10, dtype=text), "B": pd.Series(["7p", "01"] * 10, dtype=text)})
+    assert found.schema.columns[0] == CategoryColumn("x", ("01", "23", "7p"), False)
+    assert found.warnings == ("column 'x' has numbers and text at client 'B'; it is taken for text",)
+
+
+def test_a_contradiction_of_separate_tables_is_refused_with_a_way_out() -> None:
+    columns = {"A": [1, 2] * 10, "B": ["one", "two"] * 10}
+    message = r"numbers at client 'A' and text at 'B'; mend it, .*, or take it for categories with categories=\['x'\]"
+    with pytest.raises(InputError, match=message):
+        agreed(columns)
+    found = agreed(columns, categories=("x",))
+    assert found.schema.columns[0] == CategoryColumn("x", ("1", "2", "one", "two"), False)
+    with pytest.raises(InputError, match=r"numbers at client 'A' and text at 'B'; mend it, or leave the column out$"):
+        agreed({"A": [each / 7 for each in range(20)], "B": ["one", "two"] * 10})
+
+
+def test_dates_are_not_mixed_with_numbers() -> None:
+    days = ["2024-01-01", "2024-01-03"] * 10
+    assert agreed({"A": days, "B": days}).schema.columns[0] == DateColumn("x", 8767.0, 1.0, False)
+    with pytest.raises(InputError, match="dates at client 'A' and numbers at 'B'"):
+        agreed({"A": days, "B": [1, 2] * 10})
+
+
+@pytest.mark.parametrize(
+    ("values", "warning"),
+    [
+        ([*range(60)], "identifier (whole numbers in order"),
+        ([each * 7 % 60 for each in range(60)], "identifier (whole numbers in order"),  # consecutive, in any order
+        ([each**2 for each in range(60)], "identifier (whole numbers in order"),
+        ([f"P{each:03}" for each in range(60)], "identifier (text"),
+        ([f"this is remark number {each}" for each in range(60)], "is free text"),
+    ],
+)
+def test_columns_that_are_no_measurements(values: list[object], warning: str) -> None:
+    found = agreed({"A": values, "B": values})
+    assert found.left_out == ("x",)
+    assert warning in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [each * 737 % 10_007 for each in range(60)],  # an income: whole, never the same, in no order
+        [each / 3 for each in range(60)],
+        [*range(30), *range(30)],
+    ],
+)
+def test_columns_that_may_be_measurements(values: list[object]) -> None:
+    found = agreed({"A": values, "B": values})
+    assert isinstance(found.schema.columns[0], NumberColumn)
+    assert found.warnings == ()
