@@ -17,6 +17,7 @@ OF_A_PACKAGE = {
     "research/experiments/test_tasks.py",
     "search/scalarisers/test_conformance.py",
     "questions/test_messages.py",
+    "solving/test_borrow.py",
     "solving/test_private_results.py",
     "test_api.py",
     "test_layout.py",

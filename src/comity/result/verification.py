@@ -13,7 +13,7 @@ from comity.core.metrics import METRICS, Metric
 from comity.errors import InputError
 from comity.questions import QUESTIONS
 from comity.result.directory import as_changed, read_document
-from comity.result.result import Result
+from comity.result.result import Result, contributions_of
 
 _ROUNDING = 1e-9
 
@@ -75,9 +75,24 @@ def _contradictions(result: Result) -> Iterator[str]:
         yield "the models 'alone' have weights on others"
     if not np.allclose(result.weights[ModelKind.TOGETHER], 1 / len(result.clients)):
         yield "the models 'together' do not weigh all clients alike"
+    yield from _contradictions_in_contributions(result)
     for client in result.clients:
         if not result.weights_of(client).keys() <= result.equilibrium.coalition_of(client):
             yield f"the model of {client!r} in its coalition has weights on others"
+
+
+def _contradictions_in_contributions(result: Result) -> Iterator[str]:
+    measured = {(each.giver, each.receiver): each.value for each in contributions_of(result.certificate)}
+    stated = {(each.giver, each.receiver): each for each in result.contributions}
+    if len(stated) < len(result.contributions) or not measured.keys() <= stated.keys():
+        yield "the contributions are not those that the proof measures"
+    for (giver, receiver), each in stated.items():
+        if receiver not in result.clients or giver not in result.equilibrium.coalition_of(receiver):
+            yield f"{giver!r} contributes to {receiver!r}, which is not in its coalition"
+        if each.value != measured.get((giver, receiver), each.value):
+            yield f"what {giver!r} contributes to {receiver!r} is not what the proof measures"
+        if not (math.isfinite(each.value) and (math.isnan(each.probability) or 0 <= each.probability <= 1)):
+            yield f"what {giver!r} contributes to {receiver!r}, or its probability, is impossible"
 
 
 def _contradictions_in_privacy(result: Result) -> Iterator[str]:

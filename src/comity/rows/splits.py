@@ -62,6 +62,7 @@ class Splits:
 
 def split_rows(strata: Floats, split: Split, owner: str, groups: Keys | None = None) -> Splits:
     """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly, and groups (n,) kept."""
+    _check_split(split)
     seed = split.seed
     if not split.judges:
         parts = min(split.folds, (len(strata) if groups is None else np.unique(groups).size) // MIN_ROWS_OF_PART)
@@ -175,8 +176,10 @@ def split_independently(keys: Keys, split: Split, owner: str, groups: Keys | Non
     In a resample a row counts twice or not at all (Owen and Eckles 2012); it counts twice in half of the resamples.
     """
     _check_split(split)
-    _check_row_count(len(keys), split, owner, groups)
     folds = [assign_parts(keys, split.folds, 1 + repeat) for repeat in range(split.repeats)]
+    if not split.judges:
+        return Splits.dealt(split, folds[0])
+    _check_row_count(len(keys), split, owner, groups)
     judge = assign_parts(keys, split.judges, 0)
     return Splits.of(split, folds, judge, _resample(keys, split.resamples))
 
@@ -200,6 +203,8 @@ def _check_split(split: Split) -> None:
         value: object = getattr(split, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
             raise InputError(f"{name} of a split is {value!r}; it must be a whole number, {minimum} or more")
+    if not split.judges and (split.repeats > 1 or split.resamples):
+        raise InputError("without judges, rows are dealt once: a split has one repeat and no resamples then")
 
 
 def _resample(keys: Keys, resamples: int) -> Floats:

@@ -206,10 +206,15 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
 
 
 def _contributions(findings: Findings) -> tuple[Contribution, ...]:
-    """Return what each collaborator brings to each client: by the decision, or the margins of the certificate."""
-    if isinstance(findings.decision, Borrowed):
-        return findings.decision.contributions
-    return contributions_of(findings.certificate)
+    """Return what each collaborator brings to each client: the margins of the certificate, and what else is known."""
+    measured = contributions_of(findings.certificate)
+    if not isinstance(findings.decision, Borrowed):
+        return measured
+    values = {(each.giver, each.receiver): each.value for each in measured}
+    return tuple(
+        replace(each, value=values.get((each.giver, each.receiver), each.value))
+        for each in findings.decision.contributions
+    )
 
 
 def _standing(findings: Findings, client: str) -> Standing:
