@@ -95,9 +95,9 @@ class Study:
         penalty: The ridge penalty of all models, from 1e-9 to 1000. Default: chosen by the folds.
         model: The kind of model: linear or logistic regression (linear), or a perceptron (mlp, needs torch). Default:
             linear.
-        search: How collaborators are found: on the Pareto front, as in the paper (spo), by trying every subset of at
-            most 12 clients (exhaustive), or by what all clients' rows tell (borrow, for linear models).
-            Default: spo.
+        search: How collaborators are found: by what all clients' rows tell (borrow, for linear models), on the Pareto
+            front, as in the paper (spo), or by trying every subset of at most 12 clients (exhaustive). Default: follows
+            from the model: borrow if linear, spo for networks.
         worth: With the search borrow, a client collaborates only if it may expect to gain at least this share of its
             loss alone. Default: 0.01.
         width: Units in each hidden layer of a perceptron. Default: 32.
@@ -110,7 +110,7 @@ class Study:
     Raises:
         InputError: A value is not allowed, or settings contradict each other.
 
-    >>> Study("died").split(clients=8).judges
+    >>> Study("died", search="spo").split(clients=8).judges
     10
     >>> Study("died", folds=1)
     Traceback (most recent call last):
@@ -138,7 +138,7 @@ class Study:
     encoding: Annotated[str, encoding()] = "utf-8"
     penalty: Annotated[float | None, real(1e-9, 1e3)] = None
     model: Annotated[str, Declaration("the name of a kind of model", _check_model_name, metavar="NAME")] = "linear"
-    search: Annotated[SearchName, choice(SearchName)] = "spo"
+    search: Annotated[SearchName | None, choice(SearchName)] = None
     worth: Annotated[float, real(0, 1, noun="a share of the loss")] = 0.01
     width: Annotated[int, whole(1)] = 32
     depth: Annotated[int, whole(1)] = 1
@@ -190,6 +190,8 @@ class Study:
         from comity.families.registry import FAMILIES
 
         family = FAMILIES[self.model]
+        if self.search is None:
+            object.__setattr__(self, "search", family.searches[0])
         if self.search not in family.searches:
             raise InputError(
                 f"{mention('search')} is {self.search!r}, which the model {self.model!r} does not have; it must be one "

@@ -29,7 +29,7 @@ class Linear(Family):
     min_folds: ClassVar[int] = 2
     tabular: ClassVar[bool] = True
     exact: ClassVar[bool] = True
-    searches: ClassVar[tuple[str, ...]] = ("spo", "exhaustive", "borrow")
+    searches: ClassVar[tuple[str, ...]] = ("borrow", "spo", "exhaustive")
     resumes: ClassVar[bool] = False
     model_file: ClassVar[str] = "models.npz"
 

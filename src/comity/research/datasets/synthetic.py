@@ -112,7 +112,7 @@ def many_groups(
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(groups, dim)) / np.sqrt(dim)
     truth = centres[np.arange(clients) % groups] + rng.normal(0, spread, (clients, dim)) / np.sqrt(dim)
-    return _sample(rng, truth, np.full(clients, rows), noise, task, seed)
+    return sample(rng, truth, np.full(clients, rows), noise, task, seed)
 
 
 def planted(seed: int, kind: Kind, task: Task = "regression", clients: int | None = None) -> Synthetic:
@@ -155,10 +155,10 @@ def planted(seed: int, kind: Kind, task: Task = "regression", clients: int | Non
     truth = centres[group] + near * rng.normal(size=(count, dim)) * (kind != "none")
     if kind == "hub":
         truth[0] = centres[0]
-    return _sample(rng, truth, sizes, 1.0, task, seed)
+    return sample(rng, truth, sizes, 1.0, task, seed)
 
 
-def _sample(
+def sample(
     rng: np.random.Generator, truth: Floats, sizes: NDArray[np.intp], noise: float, task: Task, seed: int
 ) -> Synthetic:
     """Draw every client's rows, with normal features."""
