@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 _STANDARD_ERRORS = 1.96  # from the estimate to either end of its 95 % interval
+_NOT_ESTIMATES = {"rows", "probability"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,16 @@ class Estimate:
 
     def __neg__(self) -> "Estimate":
         return Estimate(-self.value, self.error)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return it as values that JSON can hold, None for NaN."""
+        return {part: None if math.isnan(value) else value for part, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, float | None]) -> Self:
+        """Return the estimate that `to_dict` wrote."""
+        value, error = document["value"], document["error"]
+        return cls(math.nan if value is None else value, math.nan if error is None else error)
 
     @property
     def low(self) -> float:
@@ -31,7 +42,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A client's number of rows, its metric with each of its four models, and the gains over its model alone."""
+    """A client's number of rows, its metric with each of its four models, and the gains over its model alone.
+
+    `probability` is that of a gain in the coalition; NaN where it was not estimated.
+    """
 
     rows: int
     alone: Estimate
@@ -41,23 +55,22 @@ class Standing:
     gain: Estimate
     gain_at_best: Estimate
     gain_together: Estimate
+    probability: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimates as values that JSON can hold, None for NaN."""
-        document = asdict(self)
-        for name in document.keys() - {"rows"}:
-            document[name] = {part: None if math.isnan(value) else value for part, value in document[name].items()}
-        return document
+        document: dict[str, Any] = {"rows": self.rows}
+        for each in fields(self):
+            if each.name not in _NOT_ESTIMATES:
+                document[each.name] = getattr(self, each.name).to_dict()
+        return document | {"probability": None if math.isnan(self.probability) else self.probability}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Return the estimates that `to_dict` wrote."""
-        estimates = {name: entry for name, entry in document.items() if name != "rows"}
-        for name, entry in estimates.items():
-            estimates[name] = Estimate(
-                *(math.nan if entry[part] is None else entry[part] for part in ("value", "error"))
-            )
-        return cls(document["rows"], **estimates)
+        estimates = {name: Estimate.from_dict(entry) for name, entry in document.items() if name not in _NOT_ESTIMATES}
+        probability = document["probability"]
+        return cls(document["rows"], **estimates, probability=math.nan if probability is None else probability)
 
 
 @dataclass(frozen=True, slots=True)

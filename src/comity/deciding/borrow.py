@@ -32,8 +32,7 @@ from comity.game.peels import Equilibrium
 from comity.game.proof import edges_to_check
 
 _GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
-_LEFT_OPEN = 1.2  # by how much the variance of a gain exceeds what the models say, with many clients
-_LEFT_OPEN_BY_FEW = 4.0  # clients; with N of them what they have in common is itself unsure, by this over N
+_LEFT_OPEN = 1.2  # by how much the variance of a gain exceeds what the models say; measured on planted federations
 
 
 class Lender(Protocol):
@@ -70,13 +69,13 @@ class Lender(Protocol):
     def nearest_of(self, target: int, present: Booleans) -> Integers:
         """Return the others that are present, the nearest to a client first."""
 
-    def personal(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
-        """Return the models (P, d) of targets with sets (P, N) and pulls."""
+    def personal(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
+        """Return the models (P, d) of targets with sets (P, N) and the pulls of procedures."""
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
         """Return the expected excess losses (P,) of models over others that are thought best, and their errors."""
 
-    def shares(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+    def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return how much of each target's model comes from whose rows (P, N)."""
 
 
@@ -94,6 +93,7 @@ class Borrowed:
         alone: The expected loss of each client alone (N,).
         gains: The expected gains (N,) in the coalition and at best, in units of the loss.
         errors: The standard deviations (N,) of these gains.
+        common_error: The part (N,) of these deviations that is common to all clients.
         probabilities: The probability (N,) that each client gains in its coalition, and at best.
         contributions: What each collaborator brings to each client of its coalition.
         game: The expected utilities.
@@ -109,6 +109,7 @@ class Borrowed:
     alone: Floats
     gains: Mapping[ModelKind, Floats]
     errors: Mapping[ModelKind, Floats]
+    common_error: Floats
     probabilities: Mapping[ModelKind, Floats]
     contributions: tuple[Contribution, ...]
     game: Game
@@ -145,11 +146,12 @@ class _Borrower:
         self.excess = among.mean * shrunk
         self.excess[:, 0] = gains.mean[:, 0]
         self.factor = float(among.factors[1])
-        self.error = np.sqrt(gains.covariance[:, 0, 0] * _LEFT_OPEN * (1 + _LEFT_OPEN_BY_FEW / count))
+        self.common_error = gains.common_error
+        self.error = np.sqrt(gains.covariance[:, 0, 0] * _LEFT_OPEN + self.common_error**2)
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
         self.least = worth * self.alone
         self.first = self._choose_first()
-        self.pull = np.array([lender.pull_of(number) if number else 1.0 for number in self.first])
+        self.by = np.where(self.first > 0, self.first, common)  # the procedure whose pulls a client has
         self.model = lender.final[np.arange(count), self.first].copy()
         self.loss = lender.level + self.excess[np.arange(count), self.first]  # with the set that is chosen
         self.best_loss = lender.level + self.excess.min(axis=1)
@@ -176,7 +178,7 @@ class _Borrower:
         self.loss = np.where(lonely, self.alone, self.loss)
         self.wishes = self.sets.copy()
         best = self.lender.final[np.arange(count), np.where(lonely, 0, self.first)]
-        best_pull, best_loss = self.pull.copy(), self.loss.copy()
+        best_loss = self.loss.copy()
         self.model = best.copy()
         for i in np.flatnonzero(~lonely).tolist():
             self._record(i, self.sets[i], self.loss[i])
@@ -188,7 +190,7 @@ class _Borrower:
         )
         forgiven = dict(zip(self.clients, self.tolerance.tolist(), strict=True))
         models = {ModelKind.COALITION: self.model, ModelKind.BEST: best}
-        pulls = {ModelKind.COALITION: self.pull, ModelKind.BEST: best_pull}
+        pull = np.array([self.lender.pull_of(number) for number in self.by.tolist()])
         gains = {ModelKind.COALITION: self.alone - self.loss, ModelKind.BEST: self.alone - best_loss}
         errors = {
             kind: np.where(sets.sum(axis=1) > 1, self.error, 0.0)
@@ -198,12 +200,13 @@ class _Borrower:
             equilibrium=equilibrium,
             wishes=self.wishes,
             sets=self.sets,
-            weights=self._weights(pulls),
+            weights=self._weights(),
             models=models,
-            pulls=pulls,
+            pulls=dict.fromkeys(models, pull),
             alone=self.alone,
             gains=gains,
             errors=errors,
+            common_error=self.common_error,
             probabilities={kind: _probability(gains[kind], errors[kind]) for kind in gains},
             contributions=contributions,
             game=game,
@@ -244,8 +247,8 @@ class _Borrower:
             return
         tried.sort(key=lambda members: int(members.sum()))
         several = np.full(len(tried), target)
-        pull = np.full(len(tried), self.pull[target])
-        models = self.lender.personal(several, sparse.csr_array(np.array(tried, np.float64)), pull)
+        by = np.full(len(tried), self.by[target])
+        models = self.lender.personal(several, sparse.csr_array(np.array(tried, np.float64)), by)
         thought = np.tile(self.lender.final[target, self.first[target]], (len(tried), 1))
         base = self.lender.level[target] + self.excess[target, self.first[target]]
         losses = base + self.factor * self.lender.distance(several, models, thought)[0]
@@ -268,7 +271,7 @@ class _Borrower:
             to, by = receiver[first : first + step], giver[first : first + step]
             members = self.sets[to]
             members[np.arange(to.size), by] = False
-            models = self.lender.personal(to, sparse.csr_array(members.astype(np.float64)), self.pull[to])
+            models = self.lender.personal(to, sparse.csr_array(members.astype(np.float64)), self.by[to])
             brought, error = self.lender.distance(to, models, self.model[to])
             last = members.sum(axis=1) == 1  # without its only collaborator a client is alone
             brought = np.where(last, self.alone[to] - self.loss[to], brought)
@@ -279,11 +282,11 @@ class _Borrower:
                 found.append(Contribution(self.clients[j], self.clients[i], float(value), float(sure)))
         return tuple(found)
 
-    def _weights(self, pulls: Mapping[ModelKind, Floats]) -> dict[ModelKind, Floats]:
+    def _weights(self) -> dict[ModelKind, Floats]:
         everybody = np.arange(len(self.clients))
         weights = {}
         for kind, sets in ((ModelKind.COALITION, self.sets), (ModelKind.BEST, self.wishes)):
-            shares = self.lender.shares(everybody, sparse.csr_array(sets.astype(np.float64)), pulls[kind])
+            shares = self.lender.shares(everybody, sparse.csr_array(sets.astype(np.float64)), self.by)
             alone = sets.sum(axis=1) == 1
             shares[alone] = np.eye(len(everybody))[alone]
             weights[kind] = shares

@@ -8,7 +8,7 @@ of them, the *common* one, has the least loss over all clients. The question is 
   loss δ of a procedure has the mean q, the squared distance of its predictions, and the covariance C.
 
 Neither is trusted blindly: δ ~ N(a q, s C), where a, and how often which s occurs, is learned from all clients
-(empirical Bayes), starting from a = s = 1. The posterior is a mixture of normal distributions.
+(empirical Bayes), starting near a = s = 1. The posterior is a mixture of normal distributions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from comity.core.arrays import Floats
 
 _SCALES = np.array([0.3, 1.0, 3.0, 10.0, 30.0])
 _SEEN_BEFORE = np.array([2.0, 6.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
-_PRIOR_OF_FACTORS = 4.0  # the precision of a factor a around 1
+_EXPECTED_FACTOR = 1.15  # models alone err most where a client has no rows; measured on planted federations
+_PRIOR_OF_FACTORS = 2.0  # the precision of a factor a around what is expected
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
 _JITTER = 1e-6  # relative, so that procedures that are the same do not make matrices singular
@@ -52,10 +53,20 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """The expected excess loss (N, K) of each procedure over the common one, and its covariance (N, K, K)."""
+    """The expected excess loss of each procedure over the common one, and how sure it is.
+
+    Attributes:
+        mean: The expected excess losses (N, K).
+        covariance: Their covariance (N, K, K), for factors as they are.
+        common_error: The part (N,) of the standard error of a client's excess loss alone that comes from the factor,
+            and so is common to all clients.
+        factors: The factors a: for being alone, and for the rest.
+        shares: How often each scale s occurs.
+    """
 
     mean: Floats
     covariance: Floats
+    common_error: Floats
     factors: Floats
     shares: Floats
 
@@ -89,7 +100,7 @@ def weigh(evidence: Evidence, common: int) -> Posterior:
         mixed = np.einsum("sn,snab->nab", weights * known, np.array(inverses))
         by_kind = kinds[:, None, :] * means  # (2, N, K - 1)
         system = np.einsum("ina,nab,jnb->ij", by_kind, mixed, by_kind) + _PRIOR_OF_FACTORS * np.eye(2)
-        right = np.einsum("ina,nab,nb->i", by_kind, mixed, observed) + _PRIOR_OF_FACTORS
+        right = np.einsum("ina,nab,nb->i", by_kind, mixed, observed) + _PRIOR_OF_FACTORS * _EXPECTED_FACTOR
         new = np.maximum(np.linalg.solve(system, right), 0.0)
         seen = (weights * known).sum(axis=1) + _SEEN_BEFORE
         seen /= seen.sum()
@@ -98,9 +109,10 @@ def weigh(evidence: Evidence, common: int) -> Posterior:
         if done:
             break
     centre = means * (factors @ kinds)
-    parts, covariances = [], []
+    parts, covariances, trusts = [], [], []
     for each, inverse in zip(_SCALES, inverses, strict=True):
         gain = each * spreads @ inverse * known[:, None, None]
+        trusts.append(gain[:, 0, 0])
         parts.append(centre + (gain @ (observed - centre)[..., None])[..., 0])
         covariances.append(each * (spreads - gain @ spreads))
     mean = np.einsum("sn,sna->na", weights, np.array(parts))
@@ -108,4 +120,7 @@ def weigh(evidence: Evidence, common: int) -> Posterior:
     inside = np.einsum("sn,snab->nab", weights, np.array(covariances) + apart[..., :, None] * apart[..., None, :])
     whole, covariance = np.zeros((clients, count)), np.zeros((clients, count, count))
     whole[:, others], covariance[grid] = mean, inside
-    return Posterior(whole, covariance, factors, shares)
+    # The more a client follows its own rows, the less hangs on the factor.
+    followed = np.einsum("sn,sn->n", weights, np.array(trusts))
+    common_error = (1 - followed) * means[:, 0] * np.sqrt(np.linalg.inv(system)[0, 0])
+    return Posterior(whole, covariance, common_error, factors, shares)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comity.core.arrays import Floats
@@ -36,12 +36,16 @@ class Evaluated:
         models: Of each kind, a model for each client (N, d).
         penalties: Of each kind, the penalty of each client's model (N,); zeros where models have none.
         evaluations: How well each client's models do on rows that trained and chose nothing.
+        probabilities: The probability that each client gains in its coalition, where it was estimated.
+        mean_gain_error: The standard error of the mean gain of all clients in their coalitions, where it was estimated.
         warnings: What users should know of these figures.
     """
 
     models: Mapping[ModelKind, Floats]
     penalties: Mapping[ModelKind, Floats]
     evaluations: Mapping[str, Evaluation]
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    mean_gain_error: float | None = None
     warnings: tuple[str, ...] = ()
 
 

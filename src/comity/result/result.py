@@ -12,7 +12,7 @@ import numpy as np
 
 from comity import __version__
 from comity.core.arrays import Floats
-from comity.core.estimates import Confidence, Contribution, Standing
+from comity.core.estimates import Confidence, Contribution, Estimate, Standing
 from comity.core.extras import require
 from comity.core.kinds import ModelKind
 from comity.core.names import Coalition, unknown_client
@@ -51,6 +51,7 @@ class Result:
         equilibrium: The coalitions, and the peels that produced them.
         graph: Who is a collaborator of whom if every client is willing.
         utilities: Each client's metric with each of its models, and its gains.
+        mean_gain: The clients' mean gain in their coalitions.
         game: The utilities that were measured: losses with a minus.
         certificate: What they prove about the equilibrium.
         contributions: What each collaborator brings to each client of its coalition.
@@ -73,6 +74,7 @@ class Result:
     equilibrium: Equilibrium
     graph: BenefitGraph
     utilities: Mapping[str, Standing]
+    mean_gain: Estimate
     game: Game
     certificate: Certificate
     contributions: tuple[Contribution, ...]
@@ -264,6 +266,7 @@ class Result:
             "equilibrium": self.equilibrium.to_dict(),
             "graph": self.graph.to_dict(),
             "utilities": {client: standing.to_dict() for client, standing in self.utilities.items()},
+            "mean_gain": self.mean_gain.to_dict(),
             "weights": {kind: {i: self.weights_of(i, kind) for i in self.clients} for kind in ModelKind},
             "penalties": {
                 kind: dict(zip(self.clients, self.penalties[kind].tolist(), strict=True)) for kind in ModelKind
@@ -323,6 +326,7 @@ class Result:
             equilibrium=equilibrium,
             graph=BenefitGraph(document["graph"]),
             utilities={client: Standing.from_dict(each) for client, each in document["utilities"].items()},
+            mean_gain=Estimate.from_dict(document["mean_gain"]),
             game=game,
             certificate=certify(equilibrium, game, forgiven=document["certificate"]["forgiven"]),
             contributions=tuple(map(Contribution.from_dict, document["contributions"])),

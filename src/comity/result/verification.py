@@ -61,6 +61,10 @@ def _contradictions(result: Result) -> Iterator[str]:
         yield "the utilities are not those of the clients"
     for client, standing in result.utilities.items():
         yield from _contradictions_in_scores(client, standing, METRICS[result.metric])
+    gains = [each.gain.value for each in result.utilities.values() if not math.isnan(each.gain.value)]
+    mean = sum(gains) / len(gains) if gains else math.nan
+    if math.isnan(mean) != math.isnan(result.mean_gain.value) or abs(mean - result.mean_gain.value) > _ROUNDING:
+        yield "the mean gain is not the mean of the gains"
     for kind in ModelKind:
         weights, models, penalties = result.weights[kind], result.models[kind], result.penalties[kind]
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1):
@@ -117,6 +121,8 @@ def _contradictions_in_scores(client: str, standing: Standing, metric: Metric) -
             yield f"of a score of {client!r} and its gain, only one is known"
         if abs(score.value - expected) > _ROUNDING * max(1.0, abs(expected)):
             yield f"a gain of {client!r} is not the difference of its scores"
+        if not (math.isnan(standing.probability) or 0 <= standing.probability <= 1):
+            yield f"the probability that {client!r} gains is impossible"
         errors = [each for each in (score.error, gain.error, standing.alone.error) if not math.isnan(each)]
         possible = math.isnan(score.value) or metric.least <= score.value <= metric.most
         if any(error < 0 or math.isinf(error) for error in errors) or not possible or standing.rows < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
@@ -80,8 +81,8 @@ def solve(
         encoding: The encoding of CSV files.
         without: Clients to leave out.
         model: ``linear``, or ``mlp`` for perceptrons (which need torch).
-        search: How collaborators are found: ``borrow``, by what all clients' rows tell, for linear models; ``spo``, as in
-            the paper; or ``exhaustive``, among all subsets of at most twelve clients.
+        search: How collaborators are found: ``borrow``, by what all clients' rows tell, for linear models; ``spo``, as
+            in the paper; or ``exhaustive``, among all subsets of at most twelve clients.
         worth: The share of its loss alone that a client must expect to gain to collaborate (``borrow``).
         folds: Folds of the rows that choose collaborators.
         repeats: How often these folds are drawn.
@@ -196,6 +197,7 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
         weights=decision.weights,
         penalties=evaluated.penalties,
         models=evaluated.models,
+        mean_gain=_mean_gain(findings),
         confidence=_confidence(findings),
         traffic=asdict(request.federation.traffic),
         left_out=problem.left_out,
@@ -223,13 +225,29 @@ def _standing(findings: Findings, client: str) -> Standing:
         {kind: Estimate(float(v), float(e)) for kind, v, e in zip(ModelKind, estimates, errors, strict=True)}
         for estimates, errors in ((answer.values, answer.errors), (answer.gains, answer.gain_errors))
     )
+    probability = findings.evaluated.probabilities.get(client, math.nan)
     return Standing(
         rows=findings.problem.rows[client],
         **values,
+        probability=probability,
         gain=gains[ModelKind.COALITION],
         gain_at_best=gains[ModelKind.BEST],
         gain_together=gains[ModelKind.TOGETHER],
     )
+
+
+def _mean_gain(findings: Findings) -> Estimate:
+    """Return the clients' mean gain in their coalitions; unless its error is known, their errors are independent."""
+    answers = findings.evaluated.evaluations.values()
+    place = list(ModelKind).index(ModelKind.COALITION)
+    gains, errors = (np.array([getattr(each, name)[place] for each in answers]) for name in ("gains", "gain_errors"))
+    known = ~np.isnan(gains)
+    if not known.any():
+        return Estimate(math.nan, math.nan)
+    error = findings.evaluated.mean_gain_error
+    if error is None:
+        error = float(np.sqrt((errors[known] ** 2).sum()) / known.sum())
+    return Estimate(float(gains[known].mean()), error)
 
 
 def _confidence(findings: Findings) -> Confidence | None:

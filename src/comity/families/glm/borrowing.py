@@ -11,8 +11,7 @@ others there have it among theirs too: a single chance likeness must not tie two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,30 +31,50 @@ _PULLS_TO_ANYBODY = (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002)
 _PASSES = 2  # the second time, nearness is that of the models of the best procedure of the first
 _ROUNDS = 6  # of finding the nearest anew by the models that result
 _MIN_SUPPORT = 0.5
-_SAME = 0.75  # pulls whose loss is within so many standard errors of the best are as good
+_PRIOR_OF_PULL = 2.0  # a pull c below 1, what was learned, has a prior weight of c to this power
+_NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
+_TINY = 1e-12
 _BATCH = 2e7  # numbers in an array of a batch
 
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """How a client's model comes about: `size` collaborators, the nearest or anybody, and the `pull`; 0 is alone."""
+    """How a client's model comes about: with `size` collaborators, the nearest or anybody; with none, alone.
+
+    The model is the mean of those with each of `pulls`, by their `weights`, which sum to one.
+    """
 
     size: int
-    pull: float
     nearest: bool = True
+    pulls: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    def tries(self) -> tuple[Procedure, ...]:
+        """Return a procedure for each of the pulls alone."""
+        return tuple(replace(self, pulls=(pull,), weights=(1.0,)) for pull in self.pulls)
+
+    def weighted(self, losses: Floats, unit: float) -> Procedure:
+        """Return it with pulls weighted by their likelihood: its logarithm is minus loss over twice the unit."""
+        weights = np.minimum(self.pulls, 1.0) ** _PRIOR_OF_PULL * np.exp((losses.min() - losses) / (2 * unit))
+        weights = np.where(weights < _NEGLIGIBLE * weights.sum(), 0.0, weights)
+        kept = np.flatnonzero(weights).tolist()
+        total = float(weights.sum())
+        return replace(
+            self, pulls=tuple(self.pulls[at] for at in kept), weights=tuple(float(weights[at]) / total for at in kept)
+        )
 
 
 def procedures(clients: int) -> tuple[Procedure, ...]:
     """Return the procedures to try with N clients, the first of which is to be alone.
 
-    >>> [each.size for each in procedures(3) if each.pull in (0.0, 1.0)]
+    >>> [each.size for each in procedures(3)]
     [0, 1, 2]
     """
-    nearest = [Procedure(size, pull) for size in _SIZES if size < min(clients - 1, _MOST + 1) for pull in _PULLS]
-    anybody = [Procedure(min(clients - 1, _MOST), pull, nearest=False) for pull in _PULLS_TO_ANYBODY]
-    return (Procedure(0, 0.0), *nearest, *anybody)
+    nearest = [Procedure(size, pulls=_PULLS) for size in _SIZES if size < min(clients - 1, _MOST + 1)]
+    anybody = Procedure(min(clients - 1, _MOST), nearest=False, pulls=_PULLS_TO_ANYBODY)
+    return (Procedure(0), *nearest, anybody)
 
 
 @dataclass(eq=False)
@@ -131,13 +150,23 @@ class View:
         """Return every client's model (N, d) by a procedure."""
         if not procedure.size:
             return self.alone
-        return self.pulled(procedure.pull).models(self._members_or_all(procedure))
+        members, models = self._members_or_all(procedure), np.zeros_like(self.sums.cross)
+        for pull, weight in zip(procedure.pulls, procedure.weights, strict=True):
+            models += weight * self.pulled(pull).models(members)
+        return models
 
     def covariance(self, procedure: Procedure) -> Floats:
         """Return the covariance (N, d, d) of what a procedure's models leave open."""
-        pulled = self.pulled(procedure.pull)
-        of_mean = np.linalg.inv(pulled.set_means(self._members_or_all(procedure))[0])
-        return np.asarray(pulled.posterior + pulled.drawn @ of_mean @ pulled.drawn.transpose(0, 2, 1))
+        members, mean = self._members_or_all(procedure), self.models(procedure)
+        found = np.zeros_like(self.sums.gram)
+        for pull, weight in zip(procedure.pulls, procedure.weights, strict=True):
+            pulled = self.pulled(pull)
+            of_mean = np.linalg.inv(pulled.set_means(members)[0])
+            found += weight * (pulled.posterior + pulled.drawn @ of_mean @ pulled.drawn.transpose(0, 2, 1))
+            if len(procedure.pulls) > 1:
+                apart = pulled.models(members) - mean
+                found += weight * apart[:, :, None] * apart[:, None, :]
+        return found
 
     def _members_or_all(self, procedure: Procedure) -> sparse.csr_array | None:
         everybody = procedure.size == len(self.sums) - 1 and not procedure.nearest
@@ -209,20 +238,22 @@ class Borrowing:
 
     def _try_all(self) -> None:
         """Try every procedure without each part, and keep for each number of collaborators the best pull."""
-        tried = procedures(self.clients)
-        by_size: dict[tuple[int, bool], list[Procedure]] = {}
-        for each in tried:
-            by_size.setdefault((each.size, each.nearest), []).append(each)
         self.kept: list[Procedure] = []
         self.models: list[Floats] = []
         losses: list[Floats] = []
-        for group in by_size.values():
-            models = [self._without_parts(each) for each in group]
-            found = [self._tested(each) for each in models]
-            chosen = self._mildest(group, models, found)
-            self.kept.append(group[chosen])
-            self.models.append(models[chosen])
-            losses.append(found[chosen])
+        for each in procedures(self.clients):
+            if not each.size:
+                kept, models = each, self._without_parts(each)
+            else:
+                tried = [self._without_parts(one) for one in each.tries()]
+                totals = np.array([self._tested(one).sum() for one in tried])
+                unit = totals.min() / max(self.rows.sum(), 1.0) if self.noise is None else self.noise
+                kept = each.weighted(totals, max(float(unit), _TINY))
+                chosen = [tried[each.pulls.index(pull)] for pull in kept.pulls]
+                models = np.einsum("w,wnfd->nfd", kept.weights, np.array(chosen))
+            self.kept.append(kept)
+            self.models.append(models)
+            losses.append(self._tested(models))
         self.losses = np.stack(losses, axis=1)  # summed over the rows that test
         self.number = 1 + int(self.losses[:, 1:].sum(axis=0).argmin())
 
@@ -240,19 +271,6 @@ class Borrowing:
         by_part = [self.parts.part(part).losses(models[:, part]) for part in range(self.parts.count)]
         return np.asarray((np.stack(by_part, axis=1) * self.parts.tested).sum(axis=1))
 
-    def _mildest(self, group: Sequence[Procedure], models: Sequence[Floats], losses: Sequence[Floats]) -> int:
-        """Return the number of the pull nearest to 1, what was learned, that is as good as the best."""
-        totals = [float(each.sum()) for each in losses]
-        best = int(np.argmin(totals))
-        noise = np.full(self.clients, totals[best] / max(self.rows.sum(), 1.0) if self.noise is None else self.noise)
-        good = []
-        for number, each in enumerate(models):
-            apart = self._products((each - models[best])[:, :, None])[:, 0, 0]
-            error = np.sqrt((_variance(apart, noise, self._wider) * self.rows).sum())
-            if totals[number] <= totals[best] + _SAME * error:
-                good.append(number)
-        return min(good, key=lambda number: abs(np.log(group[number].pull or 1.0)))
-
     @property
     def _wider(self) -> float:
         """By how much the variance of a cross-validated mean exceeds that of the rows (Nadeau and Bengio 2003)."""
@@ -261,10 +279,21 @@ class Borrowing:
     @cached_property
     def curvature(self) -> Floats:
         """Second moments (N, d, d) of each client's rows, leaning on those of all clients."""
-        whole = self.parts.whole
-        lean = _BORROWED_CURVATURE * whole.size
-        everybody = whole.gram.sum(axis=0) / max(whole.rows.sum(), 1.0)
-        return np.asarray((whole.gram + lean * everybody) / (whole.rows + lean)[:, None, None])
+        return _leaning_moments(self.parts.whole)
+
+    @cached_property
+    def _on_new_rows(self) -> float:
+        """By how much further apart models alone and the common ones are on rows that they do not know: at least 1."""
+        seen = unseen = 0.0
+        apart = self.models[0] - self.models[self.number]
+        for part, view in enumerate(self.views[1:]):
+            held, here = self.parts.part(part), self.parts.tested[:, part]
+            known = _leaning_moments(view.sums) * held.rows[:, None, None]
+            seen, unseen = (
+                total + float(np.einsum("na,nab,nb->n", apart[:, part], moments, apart[:, part])[here].sum())
+                for total, moments in ((seen, known), (unseen, held.gram))
+            )
+        return max(unseen / seen, 1.0) if seen > 0 else 1.0
 
     def _products(self, apart: Floats) -> Floats:
         """Return mean products (N, K, K) of the predictions of differences between models (N, F, K, d)."""
@@ -323,8 +352,9 @@ class Borrowing:
         apart = self.final - self.final[:, [self.number]]
         products = self._products(np.stack(self.models, axis=2) - self.models[self.number][:, :, None])
         noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
-        expected = np.einsum("nkk->nk", self._products(apart[:, None]))
-        return self._with_measured(Evidence(corrected, noise, expected, self._spread(apart, self.covariance)))
+        expected = np.einsum("nkk->nk", self._products(apart[:, None])) * self._on_new_rows
+        spread = self._spread(apart, self.covariance) * self._on_new_rows**2
+        return self._with_measured(Evidence(corrected, noise, expected, spread))
 
     def _with_measured(self, evidence: Evidence) -> Evidence:
         """Return evidence with what clients measured instead of approximations."""
@@ -344,15 +374,16 @@ class Borrowing:
         turned = apart @ self.curvature
         return np.asarray(4 * (turned @ covariance) @ turned.transpose(0, 2, 1))
 
-    def personal(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
-        """Return the personal model (P, d) of each target with its set (P, N), which holds it, and its pull."""
-        models = np.empty((target.size, self.parts.whole.size))
-        for each in np.unique(pull):
-            here = np.flatnonzero(pull == each)
-            step = max(1, int(_BATCH // self.parts.whole.size**2))
-            for first in range(0, here.size, step):
-                some = here[first : first + step]
-                models[some] = self.whole.pulled(float(each)).models(members[some], target[some])
+    def personal(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
+        """Return the personal model (P, d) of each target with its set (P, N), which holds it; pulls by procedure."""
+        models = np.zeros((target.size, self.parts.whole.size))
+        step = max(1, int(_BATCH // self.parts.whole.size**2))
+        for each in np.unique(number).tolist():
+            here = np.flatnonzero(number == each)
+            for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
+                for first in range(0, here.size, step):
+                    some = here[first : first + step]
+                    models[some] += weight * self.whole.pulled(pull).models(members[some], target[some])
         return models
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
@@ -362,30 +393,32 @@ class Borrowing:
         spread = np.einsum("pa,pab,pb->p", turned, self.covariance[target], turned)
         return (turned * apart).sum(axis=1), 2 * np.sqrt(np.maximum(spread, 0.0))
 
-    def shares(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+    def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return how much of each target's personal model comes from whose rows (P, N): each row sums to one."""
         clients, size = self.clients, self.parts.whole.size
         shares = np.zeros((target.size, clients))
-        for each in np.unique(pull):
-            here = np.flatnonzero(pull == each)
-            pulled = self.whole.pulled(float(each))
-            flat = pulled.precision.transpose(0, 2, 1).reshape(clients, -1)
-            step = max(1, int(_BATCH // max(size**2, clients)))
-            for first in range(0, here.size, step):
-                some = here[first : first + step]
-                means = np.linalg.inv(pulled.set_means(members[some])[0])
-                through = (pulled.drawn[target[some]] @ means).reshape(some.size, -1) @ flat.T
-                shares[some] = np.maximum(through, 0.0) * (members[some].toarray() > 0)
-                own = np.einsum("pab,pba->p", pulled.posterior[target[some]], self.parts.whole.gram[target[some]])
-                shares[some, target[some]] += own / self.whole.hierarchy.noise
+        step = max(1, int(_BATCH // max(size**2, clients)))
+        for each in np.unique(number).tolist():
+            here = np.flatnonzero(number == each)
+            for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
+                pulled = self.whole.pulled(pull)
+                flat = pulled.precision.transpose(0, 2, 1).reshape(clients, -1)
+                for first in range(0, here.size, step):
+                    some = here[first : first + step]
+                    means = np.linalg.inv(pulled.set_means(members[some])[0])
+                    through = (pulled.drawn[target[some]] @ means).reshape(some.size, -1) @ flat.T
+                    shares[some] += weight * np.maximum(through, 0.0) * (members[some].toarray() > 0)
+                    own = np.einsum("pab,pba->p", pulled.posterior[target[some]], self.parts.whole.gram[target[some]])
+                    shares[some, target[some]] += weight * own / self.whole.hierarchy.noise
         total = shares.sum(axis=1, keepdims=True)
         alone = np.zeros_like(shares)
         alone[np.arange(target.size), target] = 1.0
         return np.where(total > 0, shares / np.maximum(total, 1e-300), alone)
 
     def pull_of(self, number: int) -> float:
-        """Return the pull of a procedure."""
-        return self.kept[number].pull
+        """Return the mean pull of a procedure."""
+        kept = self.kept[number]
+        return float(np.exp(np.dot(kept.weights, np.log(kept.pulls)))) if kept.pulls else 1.0
 
     def members_of(self, number: int) -> sparse.csr_array:
         """Return every client's set (N, N) by a procedure."""
@@ -395,6 +428,13 @@ class Borrowing:
         """Return the others that are present, the nearest to a client first."""
         order = self.whole.order[target]
         return np.asarray(order[present[order] & (self.whole.sums.rows[order] > 0)])
+
+
+def _leaning_moments(sums: Sums) -> Floats:
+    """Return second moments (N, d, d) of each client's rows, leaning on those of all clients."""
+    lean = _BORROWED_CURVATURE * sums.size
+    everybody = sums.gram.sum(axis=0) / max(sums.rows.sum(), 1.0)
+    return np.asarray((sums.gram + lean * everybody) / (sums.rows + lean)[:, None, None])
 
 
 def _variance(products: Floats, noise: Floats, wider: float) -> Floats:

@@ -96,7 +96,7 @@ class LinearFit(Fit):
             {kind: models[kind][0] for kind in ModelKind},
             {kind: penalties[kind][0] for kind in ModelKind},
             answers,
-            tuple(_warn_of_few_rows(federation.clients, self.problem.rows, *in_coalition)),
+            warnings=tuple(_warn_of_few_rows(federation.clients, self.problem.rows, *in_coalition)),
         )
 
     @cached_property
@@ -123,7 +123,7 @@ class LinearFit(Fit):
         common = (lender.alone_excess / np.maximum(lender.level + lender.alone_excess, 1e-300)).sum()
         gained = np.nansum([each.gains[1] for each in own.values()])
         slope = float(gained / common) if common > 0 and (gained > 0) == metric.more_is_better else 0.0
-        evaluations = {}
+        evaluations, common_errors = {}, np.zeros(len(clients))
         for place, client in enumerate(clients):
             alone, _, pooled = own[client].values
             values, errors = np.full(len(kinds), alone), np.full(len(kinds), own[client].errors[0])
@@ -137,6 +137,8 @@ class LinearFit(Fit):
                 values[at] = np.clip(alone + gain, metric.least, metric.most)
                 gains[at] = values[at] - alone
                 gain_errors[at] = by_share * decision.errors[kind][place] / decision.alone[place]
+                if kind == ModelKind.COALITION and gain_errors[at] > 0:
+                    common_errors[place] = by_share * decision.common_error[place] / decision.alone[place]
             evaluations[client] = Evaluation(values, errors, gains, gain_errors)
         return Evaluated(
             models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
@@ -146,6 +148,11 @@ class LinearFit(Fit):
                 ModelKind.TOGETHER: np.full(len(clients), penalty),
             },
             evaluations=evaluations,
+            probabilities=dict(zip(clients, decision.probabilities[ModelKind.COALITION].tolist(), strict=True)),
+            mean_gain_error=_error_of_mean(
+                np.array([each.gain_errors[kinds.index(ModelKind.COALITION)] for each in evaluations.values()]),
+                common_errors,
+            ),
         )
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
@@ -156,6 +163,12 @@ class LinearFit(Fit):
         return self.request.federation.ask(
             {client: EvaluateLinear(schema, metric, by_client[place], seed) for place, client in enumerate(clients)}
         )
+
+
+def _error_of_mean(errors: Floats, common: Floats) -> float:
+    """Return the standard error of a mean of estimates (N,), a part of whose errors is common to all of them."""
+    independent = np.sqrt(np.maximum(np.nan_to_num(errors) ** 2 - common**2, 0.0))
+    return float(np.hypot(np.sqrt((independent**2).sum()) / errors.size, np.nan_to_num(common).mean()))
 
 
 def _share_models(

@@ -165,7 +165,7 @@ class NetworkFit(Fit):
             evaluations = self._evaluations(models, shared)
         zeros = {kind: np.zeros(len(clients)) for kind in ModelKind}
         doubles = {kind: each.astype(np.float64) for kind, each in models.items()}
-        return Evaluated(doubles, zeros, evaluations, self._few_held_rows())
+        return Evaluated(doubles, zeros, evaluations, warnings=self._few_held_rows())
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Return the evaluations: clients that keep rows for testing used these."""
