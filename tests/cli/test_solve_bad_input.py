@@ -18,12 +18,12 @@ import comity as package
 from comity.cli import interrupts as ending
 from comity.core.progress import Stages
 from support.processes import wait_until_ready
-from support.small_tables import QUICK, classes, numbers
+from support.small_tables import classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Frame = pd.DataFrame
-ON_NUMBERS = ("--client", "site", "--target", "effect", *QUICK)
-ON_CLASSES = ("--client", "site", "--target", "cured", *QUICK)
+ON_NUMBERS = ("--client", "site", "--target", "effect")
+ON_CLASSES = ("--client", "site", "--target", "cured")
 
 
 def check_refusal(done: subprocess.CompletedProcess[str], *messages: str) -> None:
@@ -182,7 +182,7 @@ def test_bad_directories(comity: Run, tmp_path: Path) -> None:
         "column 'dose' is missing at client 'Zone'",
         "leave it out with --exclude dose",
     )
-    assert comity("solve", "each", "--target", "effect", "--exclude", "dose", *QUICK).returncode == 0
+    assert comity("solve", "each", "--target", "effect", "--exclude", "dose").returncode == 0
     numbers().drop(columns=["site", "age"]).to_csv(tmp_path / "each" / "Area.csv", index=False)
     check_refusal(
         comity("solve", "each", "--target", "effect"),
@@ -359,7 +359,7 @@ def test_awkward_data_are_no_trouble(comity: Run, tmp_path: Path) -> None:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("saved") / "run"
     frame = numbers()
-    package.solve(frame, client="site", target="effect", folds=2, repeats=1, judges=2).save(place)
+    package.solve(frame, client="site", target="effect").save(place)
     return place
 
 

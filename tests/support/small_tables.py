@@ -1,9 +1,7 @@
-"""Small tables for the command line, and options with which solving them takes a second."""
+"""Small tables for the command line."""
 
 import numpy as np
 import pandas as pd
-
-QUICK = ("--folds", "2", "--repeats", "1", "--judges", "2")
 
 
 def sites(rows: int = 24, seed: int = 0) -> pd.DataFrame:

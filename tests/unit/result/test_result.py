@@ -21,7 +21,7 @@ Change = Callable[[dict[str, Any]], None]
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """North and South train together, West alone."""
     place = tmp_path_factory.mktemp("saved") / "run"
-    result = comity.solve(classes(rows=40), client="site", target="cured", folds=2, repeats=1, judges=2)
+    result = comity.solve(classes(rows=40), client="site", target="cured")
     result.save(place)
     return place
 
