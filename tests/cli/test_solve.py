@@ -27,14 +27,17 @@ def table(tmp_path: Path) -> str:
     return "table.csv"
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a run on classes, with resamples."""
+RUNS = {"borrow": (2, {}), "spo": (0, {"search": "spo", "folds": 2, "repeats": 1, "judges": 2, "resamples": 2})}
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run on classes; that of the search spo has resamples."""
     import comity
 
     place = tmp_path_factory.mktemp("saved") / "run"
-    settings = {"folds": 2, "repeats": 1, "judges": 2, "resamples": 2}
-    comity.solve(classes(rows=40), client="site", target="cured", **settings).save(place)
+    seed, settings = RUNS[request.param]
+    comity.solve(classes(rows=40, seed=seed), client="site", target="cured", **settings).save(place)
     return {file.name: file.read_bytes() for file in place.iterdir()}
 
 
@@ -48,7 +51,7 @@ def run(saved: dict[str, bytes], tmp_path: Path) -> Path:
 
 
 def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None:
-    done = comity(*SOLVE, "--target", "effect", "--out", "run", "--resamples", "3")
+    done = comity(*SOLVE, "--target", "effect", "--out", "run")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (
         "3 clients with 72 rows, to predict effect (a number): 1 coalition and 1 client alone.",
@@ -57,8 +60,7 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
         "Collaborators in the coalition, with the weight of one row of each",
         "Unmet wishes",
         "cross-validated loss (mean squared error, in units of the target's variance)",
-        "of 3 resamples.",
-        "proved: nobody gains significantly by leaving",
+        "proved: nobody gains by leaving",
         "3 rounds of questions",
         "Written to run: result.json, models.npz, report.html",
     ):
@@ -68,10 +70,17 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
     assert ["West", "1.00", "nobody:", "it", "trains", "alone"] in lines
     shown = comity("show", "run")
     assert shown.stdout == done.stdout.replace("\nWritten to run: result.json, models.npz, report.html\n", "")
-    document = json.loads(comity(*SOLVE, "--target", "effect", "--resamples", "3", "--json").stdout)
+    document = json.loads(comity(*SOLVE, "--target", "effect", "--json").stdout)
     assert document == json.loads(comity("show", "run", "--json").stdout)
     kept = json.loads((tmp_path / "run" / "result.json").read_text())
     assert {**document, "models": kept["models"], "seal": kept["seal"]} == kept
+
+
+def test_the_papers_search_tells_how_certain_edges_are(comity: Run, table: str) -> None:
+    done = comity(*SOLVE, "--target", "effect", "--search", "spo", "--resamples", "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "of 3 resamples." in done.stdout
+    assert "proved: nobody gains significantly by leaving" in done.stdout
 
 
 def test_classes_and_several_ways_to_judge(comity: Run, tmp_path: Path) -> None:
@@ -109,8 +118,7 @@ def test_every_source_gives_the_same(comity: Run, tmp_path: Path) -> None:
     for name, rows in frame.groupby("site"):
         rows.drop(columns="site").to_csv(tmp_path / "each" / f"{name}.csv", index=False)
     outputs = {
-        comity("solve", f"t.{e}", "--client", "site", "--target", "effect").stdout
-        for e in ("csv", "tsv", "parquet")
+        comity("solve", f"t.{e}", "--client", "site", "--target", "effect").stdout for e in ("csv", "tsv", "parquet")
     }
     outputs.add(comity("solve", "each", "--target", "effect").stdout)
     (output,) = outputs
@@ -121,7 +129,7 @@ def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "study.toml").write_text(
         'source = "../table.csv"\nout = "run"\nclient = "site"\ntarget = "age"\nexclude = ["sex"]\n'
-        "folds = 2\nrepeats = 1\njudges = 2\nconfidence = 1\n"
+        "folds = 2\nworth = 0.02\n"
     )
     done = comity("solve", "--study", "study/study.toml", "--target", "effect")
     assert done.returncode == 0, done.stderr
@@ -136,16 +144,19 @@ def test_the_options_do_something(comity: Run, table: str) -> None:
     printed = {}
     for name, options in {
         "plain": [],
-        "per client": ["--weights", "client"],
-        "clip": ["--rule", "clip"],
-        "sure": ["--confidence", "50"],
+        "worth": ["--worth", "0.9"],
+        "paper": ["--search", "spo"],
+        "per client": ["--search", "spo", "--weights", "client"],
+        "clip": ["--search", "spo", "--rule", "clip"],
+        "sure": ["--search", "spo", "--confidence", "50"],
     }.items():
         done = comity(*SOLVE, "--target", "effect", *options)
         assert done.returncode in (0, 1), done.stderr
         printed[name] = done.stdout
     assert "with the weight of all rows of each" in printed["per client"]
     assert "everybody alone" in printed["sure"]
-    assert len(set(printed.values())) == 4
+    assert "everybody alone" in printed["worth"]
+    assert len(set(printed.values())) == 6
 
 
 def test_predict(comity: Run, run: Path, tmp_path: Path) -> None:
@@ -236,8 +247,9 @@ def test_a_change_that_is_sealed_again_must_still_go_together(run: Path) -> None
         except ChangedError:
             pass
     # Some changes cannot be noticed, because nothing else follows from them: how columns become numbers, utilities
-    # that decide nothing, and how much of a gain was forgiven.
-    assert {path[0] for path in accepted if path[:2] != ("certificate", "forgiven")} <= {"schema", "game"}
+    # that decide nothing, how much of a gain was forgiven, and how probable a contribution is.
+    accepted = [path for path in accepted if path[:2] != ("certificate", "forgiven") and path[-1] != "probability"]
+    assert {path[0] for path in accepted} <= {"schema", "game"}
 
 
 def test_changed_or_lost_models_are_refused(comity: Run, run: Path) -> None:

@@ -80,8 +80,12 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "all excluded": (lambda f: f, tuple(w for n in FEATURES for w in ("--exclude", n)), ("no column is left",)),
     "one client": (lambda f: f[f["site"] == "North"], (), ("there is one client only", "'North'")),
     "nine rows": (lambda f: f.drop(index=range(15)), (), ("client 'North' has 9 rows",)),
-    "too few rows": (lambda f: f.drop(index=range(10)), ("--judges", "20"), ("'North' has 14 rows, too few for", "20")),
-    "folds": (lambda f: f, ("--folds", "13"), ("'North' has 24 rows, too few for 13 folds",)),
+    "too few rows": (
+        lambda f: f.drop(index=range(10)),
+        ("--search", "spo", "--judges", "20"),
+        ("'North' has 14 rows, too few for", "20"),
+    ),
+    "folds": (lambda f: f, ("--search", "spo", "--folds", "13"), ("'North' has 24 rows, too few for 13 folds",)),
     "nameless rows": (with_value("site", 3, None), (), ("column 'site'", "missing in 1 of 72 rows")),
     "client all missing": (emptied("South", *FEATURES), (), ("client 'South' has no value in any column",)),
     "target missing": (with_value("effect", 30, None), (), ("target 'effect' is missing in 1 row of client 'South'",)),
@@ -310,7 +314,7 @@ def test_a_client_with_one_class(comity: Run, tmp_path: Path) -> None:
     one = "client 'North' has one class only, 'yes', of the target 'cured'"
     done = comity("solve", "table.csv", *ON_CLASSES, "--out", "run")
     check_warning(done, one, "the auc of client 'North' cannot be said on its rows")
-    assert ["North", "24", "–", "–", "–", "–"] in [line.split() for line in done.stdout.splitlines()]
+    assert ["North", "24", "–", "–", "–", "unknown"] in [line.split() for line in done.stdout.splitlines()]
     assert comity("verify", "run").returncode in (0, 1)
     check_warning(comity("show", "run"), one, "the auc of client 'North' cannot be said on its rows")
     check_warning(comity("solve", "table.csv", *ON_CLASSES, "--metric", "accuracy"), one)
@@ -350,9 +354,10 @@ def test_awkward_data_are_no_trouble(comity: Run, tmp_path: Path) -> None:
         "target is, leave it out with --exclude oracle",
     )
     numbers(rows=10).to_csv(tmp_path / "table.csv", index=False)
-    few = ("solve", "table.csv", "--client", "site", "--resamples", "5")
-    assert "nan" not in comity(*few, "--target", "sex").stdout
-    check_warning(comity(*few, "--target", "effect"))
+    for options in ((), ("--search", "spo", "--resamples", "5")):
+        few = ("solve", "table.csv", "--client", "site", *options)
+        assert "nan" not in comity(*few, "--target", "sex").stdout
+        check_warning(comity(*few, "--target", "effect"))
 
 
 @pytest.fixture(scope="module")

@@ -182,7 +182,8 @@ def test_rows_of_a_group_are_held_out_together(comity: Run, tmp_path: Path) -> N
     write(frame.assign(patient=frame["patient"].where(frame.index > 0)), tmp_path)
     refused(comity(*SOLVE, "--group", "patient"), "is missing in 1 row of client 'North'")
     write(frame.assign(patient=frame["site"]), tmp_path)
-    refused(comity(*SOLVE, "--group", "patient"), "'North' has 1 group of rows, too few for")
+    refused(comity(*SOLVE, "--group", "patient"), "no client has enough rows, or groups of rows, to hold some out")
+    refused(comity(*SOLVE, "--group", "patient", "--search", "spo"), "'North' has 1 group of rows, too few for")
 
 
 def test_free_text_and_identifiers_are_called_what_they_are(comity: Run, tmp_path: Path) -> None:

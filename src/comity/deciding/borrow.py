@@ -31,6 +31,7 @@ from comity.game.graph import BenefitGraph
 from comity.game.peels import Equilibrium
 from comity.game.proof import edges_to_check
 
+_MIN_GAIN = 1e-9  # in units of the loss: less may be rounding
 _GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
 _LEFT_OPEN = 1.2  # by how much the variance of a gain exceeds what the models say, with many clients
 _LEFT_OPEN_BY_FEW = 4.0  # clients; with N of them what they have in common is itself unsure, by this over N
@@ -147,7 +148,7 @@ class _Borrower:
         self.factor = float(among.factors[1])
         self.error = np.sqrt(gains.covariance[:, 0, 0] * _LEFT_OPEN * (1 + _LEFT_OPEN_BY_FEW / count))
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
-        self.least = worth * self.alone
+        self.least = np.maximum(worth * self.alone, _MIN_GAIN)
         self.first = self._choose_first()
         self.pull = np.array([lender.pull_of(number) if number else 1.0 for number in self.first])
         self.model = lender.final[np.arange(count), self.first].copy()

@@ -116,7 +116,9 @@ def test_models_differ_from_those_alone_if_and_only_if_others_have_weight() -> N
     frames = [pd.DataFrame(x, columns=list("abc")) for x in (large, small)]
     scores = [frame.sum(axis=1) + rng.logistic(size=len(frame)) * 0.5 for frame in frames]
     members = [f.assign(y=np.where(s > 0, "yes", "no")) for f, s in zip(frames, scores, strict=True)]
-    learned = findings_of(InProcess((Client("large", members[0]), Client("small", members[1]))), Study("y", search="spo", judges=2))
+    learned = findings_of(
+        InProcess((Client("large", members[0]), Client("small", members[1]))), Study("y", search="spo", judges=2)
+    )
     models = learned.evaluated.models
     for kind, point in learned.decision.points.items():
         for client in range(2):

@@ -87,10 +87,10 @@ def test_a_better_model_predicts_better() -> None:
 
     def drawn(rows: int, seed: int) -> pd.DataFrame:
         rng = np.random.default_rng(seed)
-        frame = pd.DataFrame(rng.normal(size=(3 * rows, 16))).add_prefix("x")
-        sign = np.repeat([1, 1, -1], rows)
-        effect = sign * frame.sum(axis=1) + 2 * rng.normal(size=3 * rows)
-        return frame.assign(site=np.repeat(["North", "South", "West"], rows), effect=effect)
+        frame = pd.DataFrame(rng.normal(size=(4 * rows, 16))).add_prefix("x")
+        sign = np.repeat([1, 1, -1, -1], rows)
+        effect = sign * frame.sum(axis=1) + 2 * rng.normal(size=4 * rows)
+        return frame.assign(site=np.repeat(["North", "South", "West", "East"], rows), effect=effect)
 
     result = comity.solve(drawn(40, seed=0), client="site", target="effect")
     new = drawn(400, seed=77)

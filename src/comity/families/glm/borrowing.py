@@ -244,7 +244,9 @@ class Borrowing:
         """Return the number of the pull nearest to 1, what was learned, that is as good as the best."""
         totals = [float(each.sum()) for each in losses]
         best = int(np.argmin(totals))
-        noise = np.full(self.clients, totals[best] / max(self.rows.sum(), 1.0) if self.noise is None else self.noise)
+        noise = np.full(
+            self.clients, max(totals[best], 0.0) / max(self.rows.sum(), 1.0) if self.noise is None else self.noise
+        )
         good = []
         for number, each in enumerate(models):
             apart = self._products((each - models[best])[:, :, None])[:, 0, 0]
@@ -276,7 +278,7 @@ class Borrowing:
         """The expected loss (N,) of the common procedure, leaning on that of all clients."""
         found = self.losses[:, self.number]
         mean = found.sum() / max(self.rows.sum(), 1.0)
-        return np.asarray((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE))
+        return np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0)
 
     @property
     def alone_excess(self) -> Floats:
