@@ -16,7 +16,7 @@ from comity.errors import InputError
 from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.hierarchy import Hierarchy
 from comity.families.glm.own import fit_own
-from comity.families.glm.sums import Parts, Sums
+from comity.families.glm.sums import Parts, Sums, without_negative_curvature
 from comity.federation import Federation
 from comity.questions import (
     Evaluate,
@@ -145,6 +145,7 @@ class BorrowingOfClasses(Asking):
                 np.stack([getattr(each, name) for each in answers.values()])
                 for name in ("losses", "slopes", "curvatures")
             )
+            curvatures = np.stack([without_negative_curvature(each) for each in curvatures])
             turned = (curvatures[:, 0] @ models[..., None])[..., 0]
             level = losses[:, 0] - ((slopes[:, 0] - turned / 2) * models).sum(axis=1)
             rows = np.array([each.rows[0] for each in answers.values()])

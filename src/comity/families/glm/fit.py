@@ -119,8 +119,9 @@ class LinearFit(Fit):
         lender, clients = self.lender(), self.request.federation.clients
         own = self._borrowing.evaluate(self.problem.metric, together)
         metric, kinds = METRICS[self.problem.metric], list(ModelKind)
-        shares = {kind: decision.gains[kind] / decision.alone for kind in decision.gains}
-        common = (lender.alone_excess / np.maximum(lender.level + lender.alone_excess, 1e-300)).sum()
+        shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
+        errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
+        common = _shares(lender.alone_excess, lender.level + lender.alone_excess).sum()
         gained = np.nansum([each.gains[1] for each in own.values()])
         slope = float(gained / common) if common > 0 and (gained > 0) == metric.more_is_better else 0.0
         evaluations = {}
@@ -136,7 +137,7 @@ class LinearFit(Fit):
                 gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
                 values[at] = np.clip(alone + gain, metric.least, metric.most)
                 gains[at] = values[at] - alone
-                gain_errors[at] = by_share * decision.errors[kind][place] / decision.alone[place]
+                gain_errors[at] = by_share * errors_of[kind][place]
             evaluations[client] = Evaluation(values, errors, gains, gain_errors)
         return Evaluated(
             models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
@@ -156,6 +157,15 @@ class LinearFit(Fit):
         return self.request.federation.ask(
             {client: EvaluateLinear(schema, metric, by_client[place], seed) for place, client in enumerate(clients)}
         )
+
+
+def _shares(values: Floats, losses: Floats) -> Floats:
+    """Return values (N,) as shares of losses; none of a loss that is zero, or by noise below.
+
+    >>> _shares(np.array([0.1, 0.2]), np.array([0.4, 0.0]))
+    array([0.25, 0.  ])
+    """
+    return np.divide(values, losses, out=np.zeros(len(values)), where=losses > 0)
 
 
 def _share_models(
