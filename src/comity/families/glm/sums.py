@@ -19,11 +19,13 @@ _ROUNDING = 1e-9  # of the mean eigenvalue
 
 
 def without_negative_curvature(gram: Floats) -> Floats:
-    """Return symmetric matrices (…, d, d) as they are, or if noise made one indefinite, the nearest that are not.
+    """Return symmetric matrices (…, d, d), with the absolute values of eigenvalues if noise made one indefinite.
+
+    Where there is that much noise, curvature may as well be as large; with none, models would run away.
 
     >>> without_negative_curvature(np.diag([2.0, -1.0]))
     array([[2., 0.],
-           [0., 0.]])
+           [0., 1.]])
     """
     size = gram.shape[-1]
     more = _ROUNDING * np.trace(gram, axis1=-2, axis2=-1) / size + np.finfo(np.float64).tiny
@@ -31,7 +33,7 @@ def without_negative_curvature(gram: Floats) -> Floats:
         np.linalg.cholesky(gram + more[..., None, None] * np.eye(size))  # much faster than eigenvalues
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(gram)
-        return np.asarray((vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+        return np.asarray((vectors * np.abs(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
     return gram
 
 
