@@ -18,7 +18,7 @@ from comity.rows.encoding import encode
 from comity.study import Study
 
 # As a study of few clients has it, but without judges: there is one view, that of all rows.
-SPLIT = replace(Study(TARGET).split(6), judges=0)
+SPLIT = replace(Study(TARGET, search="spo").split(6), judges=0)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Judged:
 def judge(seed: int, kind: Kind, task: Task) -> Judged:
     drawn = planted(seed, kind, task, CLIENTS[seed % len(CLIENTS)])
     federation = InProcess(drawn.clients())
-    learned = learn(Request(federation, Study(TARGET, metric=METRICS[task], seed=seed)))
+    learned = learn(Request(federation, Study(TARGET, metric=METRICS[task], search="spo", seed=seed)))
     alone, coalition, best = true_metrics(drawn, learned)
     reported = np.stack([learned.evaluated.evaluations[client].gains for client in federation.clients], axis=1)
     values = np.array([learned.evaluated.evaluations[client].values[_ALONE] for client in federation.clients])

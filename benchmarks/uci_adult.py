@@ -16,7 +16,15 @@ def main() -> None:
     print("\nUCI Adult, accuracy on the test rows in per cent (paper: alone 83.5 and 66.9, best weights 82.8 and 77.0)")
     rows = []
     for name, penalty in (("3e-5 for all", 3e-5), ("chosen by the folds", None)):
-        result = solve(data.train, client="client", target=adult.TARGET, metric="accuracy", penalty=penalty, judges=2)
+        result = solve(
+            data.train,
+            client="client",
+            target=adult.TARGET,
+            metric="accuracy",
+            search="spo",
+            penalty=penalty,
+            judges=2,
+        )
         cells = []
         for model in ("alone", "best"):
             right = (

@@ -6,14 +6,14 @@ import pytest
 
 import comity as package
 from comity.result.client_result import ClientResult
-from support.small_tables import QUICK, numbers
+from support.small_tables import numbers
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run of three sites."""
     place = tmp_path_factory.mktemp("run") / "run"
-    package.solve(numbers(), client="site", target="effect", folds=2, repeats=1, judges=2).save(place)
+    package.solve(numbers(), client="site", target="effect").save(place)
     return place
 
 
@@ -30,9 +30,9 @@ def test_a_report_of_a_run(comity, run, tmp_path):
 
 def test_solve_and_equilibrium_write_one(comity, tmp_path):
     numbers().to_csv(tmp_path / "rows.csv", index=False)
-    done = comity("solve", "rows.csv", "--client", "site", "--target", "effect", "--out", "run", *QUICK)
+    done = comity("solve", "rows.csv", "--client", "site", "--target", "effect", "--out", "run")
     assert (tmp_path / "run" / "report.html").exists(), done.stderr
-    again = comity("solve", "rows.csv", "--client", "site", "--target", "effect", "--out", "run", "--force", *QUICK)
+    again = comity("solve", "rows.csv", "--client", "site", "--target", "effect", "--out", "run", "--force")
     assert again.returncode == done.returncode, again.stderr
     (tmp_path / "wishes.csv").write_text("from,to\na,b\nb,a\na,c\n")
     assert comity("equilibrium", "wishes.csv", "--out", "graph").returncode == 0

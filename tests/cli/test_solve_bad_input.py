@@ -18,12 +18,12 @@ import comity as package
 from comity.cli import interrupts as ending
 from comity.core.progress import Stages
 from support.processes import wait_until_ready
-from support.small_tables import QUICK, classes, numbers
+from support.small_tables import classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Frame = pd.DataFrame
-ON_NUMBERS = ("--client", "site", "--target", "effect", *QUICK)
-ON_CLASSES = ("--client", "site", "--target", "cured", *QUICK)
+ON_NUMBERS = ("--client", "site", "--target", "effect")
+ON_CLASSES = ("--client", "site", "--target", "cured")
 
 
 def check_refusal(done: subprocess.CompletedProcess[str], *messages: str) -> None:
@@ -80,8 +80,12 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "all excluded": (lambda f: f, tuple(w for n in FEATURES for w in ("--exclude", n)), ("no column is left",)),
     "one client": (lambda f: f[f["site"] == "North"], (), ("there is one client only", "'North'")),
     "nine rows": (lambda f: f.drop(index=range(15)), (), ("client 'North' has 9 rows",)),
-    "too few rows": (lambda f: f.drop(index=range(10)), ("--judges", "20"), ("'North' has 14 rows, too few for", "20")),
-    "folds": (lambda f: f, ("--folds", "13"), ("'North' has 24 rows, too few for 13 folds",)),
+    "too few rows": (
+        lambda f: f.drop(index=range(10)),
+        ("--search", "spo", "--judges", "20"),
+        ("'North' has 14 rows, too few for", "20"),
+    ),
+    "folds": (lambda f: f, ("--search", "spo", "--folds", "13"), ("'North' has 24 rows, too few for 13 folds",)),
     "nameless rows": (with_value("site", 3, None), (), ("column 'site'", "missing in 1 of 72 rows")),
     "client all missing": (emptied("South", *FEATURES), (), ("client 'South' has no value in any column",)),
     "target missing": (with_value("effect", 30, None), (), ("target 'effect' is missing in 1 row of client 'South'",)),
@@ -182,7 +186,7 @@ def test_bad_directories(comity: Run, tmp_path: Path) -> None:
         "column 'dose' is missing at client 'Zone'",
         "leave it out with --exclude dose",
     )
-    assert comity("solve", "each", "--target", "effect", "--exclude", "dose", *QUICK).returncode == 0
+    assert comity("solve", "each", "--target", "effect", "--exclude", "dose").returncode == 0
     numbers().drop(columns=["site", "age"]).to_csv(tmp_path / "each" / "Area.csv", index=False)
     check_refusal(
         comity("solve", "each", "--target", "effect"),
@@ -310,7 +314,7 @@ def test_a_client_with_one_class(comity: Run, tmp_path: Path) -> None:
     one = "client 'North' has one class only, 'yes', of the target 'cured'"
     done = comity("solve", "table.csv", *ON_CLASSES, "--out", "run")
     check_warning(done, one, "the auc of client 'North' cannot be said on its rows")
-    assert ["North", "24", "–", "–", "–", "–"] in [line.split() for line in done.stdout.splitlines()]
+    assert ["North", "24", "–", "–", "–", "unknown"] in [line.split() for line in done.stdout.splitlines()]
     assert comity("verify", "run").returncode in (0, 1)
     check_warning(comity("show", "run"), one, "the auc of client 'North' cannot be said on its rows")
     check_warning(comity("solve", "table.csv", *ON_CLASSES, "--metric", "accuracy"), one)
@@ -350,16 +354,17 @@ def test_awkward_data_are_no_trouble(comity: Run, tmp_path: Path) -> None:
         "target is, leave it out with --exclude oracle",
     )
     numbers(rows=10).to_csv(tmp_path / "table.csv", index=False)
-    few = ("solve", "table.csv", "--client", "site", "--resamples", "5")
-    assert "nan" not in comity(*few, "--target", "sex").stdout
-    check_warning(comity(*few, "--target", "effect"))
+    for options in ((), ("--search", "spo", "--resamples", "5")):
+        few = ("solve", "table.csv", "--client", "site", *options)
+        assert "nan" not in comity(*few, "--target", "sex").stdout
+        check_warning(comity(*few, "--target", "effect"))
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("saved") / "run"
     frame = numbers()
-    package.solve(frame, client="site", target="effect", folds=2, repeats=1, judges=2).save(place)
+    package.solve(frame, client="site", target="effect").save(place)
     return place
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import comity as package
-from support.small_tables import QUICK, classes, numbers
+from support.small_tables import classes, numbers
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-SOLVE = ("solve", "table.csv", "--client", "site", "--target", "effect", *QUICK)
+SOLVE = ("solve", "table.csv", "--client", "site", "--target", "effect")
 
 
 def write(frame: pd.DataFrame, place: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_column_that_gives_the_target_away_is_named(comity: Run, tmp_path: Pat
     write(
         frame.assign(outcome=frame["cured"].map({"yes": "alive", "no": "dead"}), flag=frame["cured"] == "yes"), tmp_path
     )
-    done = comity("solve", "table.csv", "--client", "site", "--target", "cured", *QUICK)
+    done = comity("solve", "table.csv", "--client", "site", "--target", "cured")
     warned(done, message("outcome", "cured"), message("flag", "cured"))
 
 
@@ -71,7 +71,7 @@ def test_numbers_at_one_client_and_text_at_another_are_text_if_few(comity: Run, 
     (tmp_path / "each").mkdir()
     for name, rows in frame.groupby("site"):
         rows.drop(columns="site").to_csv(tmp_path / "each" / f"{name}.csv", index=False)
-    done = comity("solve", "each", "--target", "effect", *QUICK, "--out", "run", "--force")
+    done = comity("solve", "each", "--target", "effect", "--out", "run", "--force")
     warned(done, message)
     assert column(tmp_path, "code")["levels"] == ["01", "23", "46", "7p"], "as they are written"
 
@@ -91,7 +91,7 @@ def test_dates_are_days(comity: Run, tmp_path: Path, written: str) -> None:
     warned(comity("predict", "run", "table.csv", "--out", "p.csv"))
     predicted = pd.read_csv(tmp_path / "p.csv")["prediction"]
     with pytest.warns(package.ComityWarning, match="'admitted' holds dates"):
-        result = package.solve(frame, client="site", target="effect", folds=2, repeats=1, judges=2)
+        result = package.solve(frame, client="site", target="effect")
     assert result.schema == package.Result.load(tmp_path / "run").schema, "a frame and a file agree"
     for days in (DAYS, DAYS.tz_localize("UTC"), DAYS.strftime(written), DAYS.date):
         assert np.allclose(result.predict(frame.assign(admitted=days))["prediction"], predicted)
@@ -116,7 +116,7 @@ def test_an_excel_file_is_a_table(comity: Run, tmp_path: Path) -> None:
     frame.loc[3, "dose"] = None
     write(frame, tmp_path)
     frame.to_excel(tmp_path / "table.xlsx", index=False)
-    options = ("--client", "site", "--target", "effect", *QUICK, "--json")
+    options = ("--client", "site", "--target", "effect", "--json")
     read = comity("solve", "table.xlsx", *options, "--out", "run")
     assert read.returncode == 0, read
     one, other = (json.loads(each.stdout) for each in (read, comity("solve", "table.csv", *options)))
@@ -182,7 +182,8 @@ def test_rows_of_a_group_are_held_out_together(comity: Run, tmp_path: Path) -> N
     write(frame.assign(patient=frame["patient"].where(frame.index > 0)), tmp_path)
     refused(comity(*SOLVE, "--group", "patient"), "is missing in 1 row of client 'North'")
     write(frame.assign(patient=frame["site"]), tmp_path)
-    refused(comity(*SOLVE, "--group", "patient"), "'North' has 1 group of rows, too few for")
+    refused(comity(*SOLVE, "--group", "patient"), "no client has enough rows, or groups of rows, to hold some out")
+    refused(comity(*SOLVE, "--group", "patient", "--search", "spo"), "'North' has 1 group of rows, too few for")
 
 
 def test_free_text_and_identifiers_are_called_what_they_are(comity: Run, tmp_path: Path) -> None:

@@ -15,7 +15,14 @@ def test_the_small_client_gains_from_the_large_one_which_gains_nothing() -> None
     """Test accuracy of the paper: alone 83.5 and 66.9, with its best weights 82.8 and 77.0; both stay alone."""
     data = adult.load()
     result = solve(
-        data.train, client="client", target="income", metric="accuracy", penalty=PENALTY, repeats=1, judges=2
+        data.train,
+        client="client",
+        target="income",
+        metric="accuracy",
+        search="spo",
+        penalty=PENALTY,
+        repeats=1,
+        judges=2,
     )
     accuracy = {}
     for model in ("alone", "best"):

@@ -54,7 +54,7 @@ class Solved:
 
     @classmethod
     def of(cls, table: pd.DataFrame, fresh: pd.DataFrame, seed: int, **settings) -> "Solved":
-        result = comity.solve(table, client="site", target="y", confidence=SURE, seed=seed, **settings)
+        result = comity.solve(table, client="site", target="y", search="spo", confidence=SURE, seed=seed, **settings)
         assert result.certificate.proved
         return cls(result, fresh)
 

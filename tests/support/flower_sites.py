@@ -13,8 +13,6 @@ from support.grids import InMemoryGrid
 
 NAMES = ("a", "b", "c", "d")
 
-QUICK = {"folds": 2, "repeats": 1, "judges": 2}
-
 
 def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NAMES, rows: int = 60) -> dict[str, Path]:
     """Write sites of two groups, the first two and the others, and return the path of each site's file."""
@@ -33,8 +31,8 @@ def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NA
     return files
 
 
-def write_study(where: Path, text: str = "".join(f"{name} = {value}\n" for name, value in QUICK.items())) -> Path:
-    """Write a study of these sites; by default a quick one."""
+def write_study(where: Path, text: str = "") -> Path:
+    """Write a study of these sites, with these settings."""
     path = where / "study.toml"
     path.write_text(f'target = "outcome"\n{text}')
     return path

@@ -31,7 +31,8 @@ def result_of(
         sign = 1.0 if place % 2 == 0 else -1.0
         rows[target] = sign * rows.sum(axis=1) + rng.normal(size=30)
         tables[name] = rows
-    return comity.solve(tables, target=target, folds=2, repeats=1, judges=2, resamples=resamples)
+    settings = {"search": "spo", "repeats": 1, "judges": 2, "resamples": resamples} if resamples else {}
+    return comity.solve(tables, target=target, **settings)
 
 
 def ring_game(names: Sequence[str], size: int) -> comity.Game:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from comity.errors import InputError
+from comity.questions import Split
 from comity.study import Study, StudyFile
 
 
@@ -17,10 +18,20 @@ def test_the_task_follows_from_the_metric() -> None:
 
 
 def test_with_many_clients_rows_are_split_less_often() -> None:
-    splits = [Study("y").split(clients) for clients in (12, 24, 25, 301)]
+    splits = [Study("y", search="spo").split(clients) for clients in (12, 24, 25, 301)]
     assert [(split.repeats, split.judges) for split in splits] == [(4, 10), (2, 10), (1, 5), (1, 3)]
-    chosen = Study("y", repeats=3, judges=4, folds=6, seed=9, resamples=2).split(1000)
+    chosen = Study("y", search="spo", repeats=3, judges=4, folds=6, seed=9, resamples=2).split(1000)
     assert (chosen.repeats, chosen.judges, chosen.folds, chosen.seed, chosen.resamples) == (3, 4, 6, 9, 2)
+
+
+def test_borrowing_deals_rows_once() -> None:
+    assert Study("y", seed=9).split(1000) == Split(folds=5, repeats=1, judges=0, seed=9)
+    assert Study("y", folds=3).split(2).folds == 3
+
+
+def test_the_search_follows_from_the_model() -> None:
+    assert Study("y").search == "borrow"
+    assert Study("y", model="mlp").search == "spo"
 
 
 def test_columns_that_are_needed_cannot_be_excluded() -> None:

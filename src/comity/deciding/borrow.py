@@ -31,6 +31,7 @@ from comity.game.graph import BenefitGraph
 from comity.game.peels import Equilibrium
 from comity.game.proof import edges_to_check
 
+_MIN_GAIN = 1e-9  # in units of the loss: less may be rounding
 _GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
 _LEFT_OPEN = 1.2  # by how much the variance of a gain exceeds what the models say; measured on planted federations
 
@@ -149,7 +150,7 @@ class _Borrower:
         self.common_error = gains.common_error
         self.error = np.sqrt(gains.covariance[:, 0, 0] * _LEFT_OPEN + self.common_error**2)
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
-        self.least = worth * self.alone
+        self.least = np.maximum(worth * self.alone, _MIN_GAIN)
         self.first = self._choose_first()
         self.by = np.where(self.first > 0, self.first, common)  # the procedure whose pulls a client has
         self.model = lender.final[np.arange(count), self.first].copy()

@@ -214,8 +214,8 @@ def _chosen(study: Study, folds: int, repeats: int) -> str:
 
 def _changed_settings(study: Study) -> dict[str, object]:
     """Return the settings that differ from their defaults."""
-    values = {field.name: (getattr(study, field.name), field.default) for field in fields(study)}
-    return {name: value for name, (value, default) in values.items() if value != default}
+    defaults = {field.name: field.default for field in fields(study)} | {"search": FAMILIES[study.model].searches[0]}
+    return {name: getattr(study, name) for name, default in defaults.items() if getattr(study, name) != default}
 
 
 def _setting(value: object) -> str:

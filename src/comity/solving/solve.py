@@ -110,10 +110,13 @@ def solve(
     Example:
         >>> import numpy as np, pandas as pd
         >>> rng = np.random.default_rng(0)
-        >>> rows = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
-        >>> rows["site"] = np.repeat(["North", "South", "West"], 40)
-        >>> rows["y"] = rows["a"] * np.where(rows["site"] == "West", -1, 1) + rows["b"] + rng.normal(size=120) * 0.3
-        >>> solve(rows, client="site", target="y").coalitions == ({"North", "South"}, {"West"})
+        >>> rows = pd.DataFrame(rng.normal(size=(160, 8)), columns=list("abcdefgh"))
+        >>> effect = rows.sum(axis=1) * np.repeat([1, 1, -1, -1], 40)
+        >>> rows["site"] = np.repeat(["North", "South", "West", "East"], 40)
+        >>> rows["y"] = effect + rng.normal(size=160) * 3
+        >>> set(solve(rows, client="site", target="y").coalitions) == {
+        ...     frozenset({"North", "South"}), frozenset({"West", "East"})
+        ... }
         True
     """
     settings = {name: value for name, value in locals().items() if name not in ("source", "progress", "unknown")}

@@ -201,8 +201,8 @@ def test_sites_make_a_federation(place: Path) -> None:
         rows(60).to_csv(place / name / "rows.csv", index=False)
         (place / name / "site.toml").write_text(f'name = "{name}"\nrows = "rows.csv"\ntarget = "y"\n')
         members.append(comity.Site.read(place / name / "site.toml").member())
-    result = comity.solve(comity.InProcess(tuple(members)), target="y", folds=2, repeats=1, judges=2)
+    result = comity.solve(comity.InProcess(tuple(members)), target="y")
     assert result.clients == ("North", "South")
     assert [line.question for line in read_log(place / "North" / "audit.jsonl")] == ["describe", "moments", "evaluate"]
     with pytest.raises(RefusedError, match="client 'North' answers questions about the target 'y'"):
-        comity.solve(comity.InProcess(tuple(members)), target="z", folds=2, repeats=1, judges=2)
+        comity.solve(comity.InProcess(tuple(members)), target="z")

@@ -17,12 +17,12 @@ from comity.flower.coordinator import Job, coordinate
 from comity.flower.transport.messages import from_content, texts_in, to_content
 from comity.result.client_result import ClientResult
 from comity.result.verification import verify
-from support.flower_sites import QUICK, config_of, grid_of, write_sites, write_study
+from support.flower_sites import config_of, grid_of, write_sites, write_study
 from support.grids import after, failing, garbled, silent
 
 STUDIES = {
-    "ridge": ({"judges": 2}, False, 8),
-    "logistic": ({"judges": 2}, True, 30),
+    "ridge": ({}, False, 3),
+    "logistic": ({}, True, 12),
     "networks": ({"model": "mlp", "width": 6, "steps": 40, "local_steps": 10}, False, 30),
 }
 
@@ -84,7 +84,7 @@ def expected(tmp_path_factory):
     """What the same rows give in one process: those of all, and of all but d."""
     sites = write_sites(tmp_path_factory.mktemp("expected") / "sites")
     three = {name: path for name, path in sites.items() if name != "d"}
-    return {len(each): in_process(each, {"target": "outcome", **QUICK}) for each in (sites, three)}
+    return {len(each): in_process(each, {"target": "outcome"}) for each in (sites, three)}
 
 
 @pytest.fixture

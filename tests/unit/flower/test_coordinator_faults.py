@@ -102,7 +102,7 @@ def test_the_privacy_stated_is_that_spent_by_now(tmp_path):
     sites = write_sites(tmp_path / "sites", rows=200)
     for path in sites.values():
         path.write_text(path.read_text() + "[privacy]\nclip = 8.0\nnoise = 1.0\n")
-    study = write_study(tmp_path, "folds = 2\nrepeats = 1\njudges = 2\n")
+    study = write_study(tmp_path)
     grid = grid_of(sites)
     grid.faults[14] = silent(lambda message: texts_in(message.content).get("kind") == "AskPrivacy")
     found = coordinate(grid, Job.read(config_of(tmp_path, study, sites, timeout=0.5)), quiet)

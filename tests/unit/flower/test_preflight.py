@@ -45,10 +45,10 @@ def test_a_study_that_can_run_passes_and_only_columns_are_asked_for(tmp_path):
 
 def test_missing_clients_and_forbidden_questions_are_reported_together(tmp_path):
     sites = write_sites(tmp_path / "sites", classes=True)
-    allowed = [kind for kind in QUESTIONS if kind not in ("slopes", "expand")]
+    allowed = [kind for kind in QUESTIONS if kind not in ("slopes", "fit-own")]
     sites["c"].write_text(f'name = "c"\nrows = "rows.csv"\n[policy]\nquestions = {json.dumps(allowed)}\n')
     with pytest.raises(
-        InputError, match=r"client 'e' is not connected; the policy of client 'c' forbids .*: slopes, expand"
+        InputError, match=r"client 'e' is not connected; the policy of client 'c' forbids .*: slopes, fit-own"
     ):
         checked(tmp_path, sites | {"e": tmp_path / "nowhere.toml"})
 

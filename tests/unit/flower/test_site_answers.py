@@ -32,7 +32,7 @@ def test_a_policy_that_forbids_moments_ends_the_job_before_anything_is_asked(cla
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("classes", "kind"), [(True, "slopes"), (True, "expand")])
+@pytest.mark.parametrize(("classes", "kind"), [(True, "slopes"), (True, "fit-own")])
 def test_a_policy_that_forbids_curvature_ends_the_job(classes, kind, tmp_path):
     sites = write_sites(tmp_path / "sites", classes=classes)
     allowed = [each for each in QUESTIONS if each != kind]

@@ -49,7 +49,7 @@ def test_every_message_is_packed_once_and_unpacked_once(monkeypatch: pytest.Monk
         return carry(self, questions, read)
 
     monkeypatch.setattr(comity.InProcess, "_carry", carrying)
-    comity.solve(clients(), target="y", judges=2)
+    comity.solve(clients(), target="y")
     assert counts["questions"] == 12, "three clients, each asked for columns, moments, an evaluation and its privacy"
     answers = counts["questions"]
     assert counts["unpack"] == counts["questions"] + answers
@@ -58,8 +58,10 @@ def test_every_message_is_packed_once_and_unpacked_once(monkeypatch: pytest.Monk
 
 
 JOBS = {
-    "number": {"judges": 2},
-    "classes": {"judges": 2},
+    "number": {},
+    "classes": {},
+    "number, spo": {"search": "spo", "judges": 2},
+    "classes, spo": {"search": "spo", "judges": 2},
     "network": {"model": "mlp", "steps": 4, "width": 4, "fine_tune": 2},
     "local steps": {"model": "mlp", "steps": 4, "width": 4, "local_steps": 2},
 }
@@ -79,7 +81,7 @@ def test_no_record_of_a_job_holds_json(job: str, monkeypatch: pytest.MonkeyPatch
         return carry(self, questions, keep)
 
     monkeypatch.setattr(comity.InProcess, "_carry", carrying)
-    comity.solve(clients(classes=job == "classes"), target="y", **JOBS[job])
+    comity.solve(clients(classes=job.startswith("classes")), target="y", **JOBS[job])
     kinds = {packed.kind for packed in sent}
     assert {"Describe", "Description", "Evaluation", "PrivacyAnswer"} <= kinds <= set(RECORDS)
     texts = {value for packed in sent for value in values_in(unpack(packed)) if isinstance(value, str)}

@@ -96,7 +96,10 @@ def test_a_broken_document_is_refused(broken) -> None:
 def test_the_command_repeats_the_study() -> None:
     story = describe_result(result_of(NAMES))
     command = dict(story.done)["To repeat it"]
-    assert command == "comity solve TABLE --target effect --folds 2 --repeats 1 --judges 2"
+    assert command == "comity solve TABLE --target effect"
+    story = describe_result(result_of(NAMES[:3], resamples=4))
+    command = dict(story.done)["To repeat it"]
+    assert command == "comity solve TABLE --target effect --repeats 1 --judges 2 --resamples 4 --search spo"
 
 
 def test_ties_of_a_game_are_listed_with_their_peel() -> None:

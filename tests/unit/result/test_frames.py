@@ -25,7 +25,7 @@ def rows() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def result(rows: pd.DataFrame) -> comity.Result:
-    return comity.solve(rows, client="site", target="y", folds=2, repeats=1, judges=2, resamples=2)
+    return comity.solve(rows, client="site", target="y")
 
 
 def test_a_row_for_each_client(result: comity.Result) -> None:
@@ -45,10 +45,15 @@ def test_a_row_for_each_edge_with_weights_also_for_networkx(result: comity.Resul
     frame = result.edges()
     pairs = list(zip(frame["giver"], frame["receiver"], strict=True))
     assert pairs == list(result.graph.edges())
-    assert frame["resamples"].between(0, 1).all()
+    assert frame["resamples"].isna().all()
     graph = result.to_networkx()
     for (giver, receiver), weight in zip(pairs, frame["weight"], strict=True):
         assert result.weights_of(receiver, "best")[giver] == weight == graph.edges[giver, receiver]["weight"]
+
+
+def test_edges_have_the_share_of_resamples_with_the_papers_search(rows: pd.DataFrame) -> None:
+    result = comity.solve(rows, client="site", target="y", search="spo", repeats=1, judges=2, resamples=2)
+    assert result.edges()["resamples"].between(0, 1).all()
 
 
 def test_coefficients_predict_in_the_units_of_the_columns(result: comity.Result, rows: pd.DataFrame) -> None:

@@ -12,16 +12,16 @@ from comity.errors import ChangedError
 from comity.result.directory import seal
 from comity.result.result import Result
 from comity.result.verification import verify
-from support.small_tables import classes
+from support.small_tables import FOUR, numbers
 
 Change = Callable[[dict[str, Any]], None]
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """North and South train together, West alone."""
+    """North and South train together, and so do West and East."""
     place = tmp_path_factory.mktemp("saved") / "run"
-    result = comity.solve(classes(rows=40), client="site", target="cured", folds=2, repeats=1, judges=2)
+    result = comity.solve(numbers(names=FOUR), client="site", target="effect")
     result.save(place)
     return place
 
@@ -75,7 +75,7 @@ def move_weight(document: dict[str, Any]) -> None:
 GAIN = "a gain of 'North' is not the difference of its scores"
 IMPOSSIBLE = "a score of 'North', its error or the number of rows is impossible"
 CHANGES: dict[str, tuple[Change, str]] = {
-    "another graph": (put("graph", value={"North": [], "South": [], "West": []}), "the graph is not that"),
+    "another graph": (put("graph", value={name: [] for name in FOUR}), "the graph is not that"),
     "a larger gain": (add("utilities", "North", "gain", "value", amount=1.0), GAIN),
     "a smaller gain": (add("utilities", "North", "gain", "value", amount=-0.01), GAIN),
     "a larger gain at best": (add("utilities", "North", "gain_at_best", "value", amount=1.0), GAIN),
@@ -86,10 +86,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a weight on an outsider": (move_weight, "model of 'North' in its coalition has weights on others"),
     "weights beyond the whole": (put("weights", "best", "West", value={"West": 1.5}), "not shares of a whole"),
     "not alone when alone": (put("weights", "alone", "North", value={"South": 1.0}), "'alone' have weights on others"),
-    "the other task's metric": (put("metric", value="rmse"), "the metric 'rmse' is not for the target"),
+    "the other task's metric": (put("metric", value="auc"), "the metric 'auc' is not for the target"),
     "a negative penalty": (put("penalties", "best", "West", value=-5.0), "penalties of the models 'best'"),
     "nothing forgiven anybody": (put("certificate", "forgiven", value={}), "not said of each client"),
-    "a stranger forgiven": (put("certificate", "forgiven", "East", value=0.1), "not said of each client"),
+    "a stranger forgiven": (put("certificate", "forgiven", "Centre", value=0.1), "not said of each client"),
     "a metric that is none": (put("metric", value="x"), "does not go together"),
     "traffic in words": (put("traffic", "rounds", value="x"), "not whole numbers"),
     "no traffic": (put("traffic", value={}), "not whole numbers"),
@@ -107,7 +107,7 @@ def test_what_does_not_go_together_is_refused(run: Path, name: str) -> None:
 
 def test_what_goes_together_is_accepted(run: Path) -> None:
     """The same seal, and one of another version of comity, whose words are no part of the proof."""
-    assert [set(coalition) for coalition in verify(run).coalitions] == [{"North", "South"}, {"West"}]
+    assert [set(coalition) for coalition in verify(run).coalitions] == [{"North", "South"}, {"West", "East"}]
     seal_again(run, put("comity", value="0.0"))
     assert isinstance(verify(run), Result)
 
@@ -116,9 +116,9 @@ def test_half_a_character_is_refused_as_any_change(run: Path) -> None:
     """A lone surrogate, which no text can be written with: JSON may have one, escaped."""
     text = (run / "result.json").read_text()
     for old, new in (
-        ('"rows": 40', '"rows": "\\ud800"'),
+        ('"rows": 24', '"rows": "\\ud800"'),
         ('"West"', '"\\ud800"'),
-        ('"target": "cured"', '"target": "\\udfff"'),
+        ('"target": "effect"', '"target": "\\udfff"'),
     ):
         assert old in text
         (run / "result.json").write_text(text.replace(old, new, 1))

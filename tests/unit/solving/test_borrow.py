@@ -61,7 +61,7 @@ def test_a_worth_that_nobody_reaches_leaves_everybody_alone() -> None:
     [
         ({"search": "borrow", "confidence": 2.0}, "confidence has no effect on the search 'borrow'"),
         ({"search": "borrow", "resamples": 5}, "resamples has no effect on the search 'borrow'"),
-        ({"worth": 0.1}, "worth has no effect on the search 'spo'"),
+        ({"search": "spo", "worth": 0.1}, "worth has no effect on the search 'spo'"),
         ({"search": "borrow", "model": "mlp"}, "search is 'borrow', which the model 'mlp' does not have"),
     ],
 )

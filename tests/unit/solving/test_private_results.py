@@ -16,7 +16,7 @@ from comity.report import write_report
 from comity.result.directory import seal
 from support.small_tables import classes, numbers
 
-QUICK = {"folds": 2, "repeats": 1, "judges": 2}
+SPO = {"search": "spo", "folds": 2, "repeats": 1, "judges": 2}
 NETWORK = {"model": "mlp", "width": 4, "steps": 3, "folds": 2}
 
 
@@ -34,11 +34,13 @@ def federation(frame, **options) -> comity.InProcess:
 @pytest.mark.parametrize(
     ("frame", "target", "settings"),
     [
-        (numbers(), "effect", QUICK | {"resamples": 2}),
-        (classes(), "cured", QUICK),
+        (numbers(), "effect", {}),
+        (classes(), "cured", {}),
+        (numbers(), "effect", SPO | {"resamples": 2}),
+        (classes(), "cured", SPO),
         (numbers(), "effect", NETWORK),
     ],
-    ids=["number", "classes", "network"],
+    ids=["number", "classes", "number, spo", "classes, spo", "network"],
 )
 def test_no_noise_is_the_plain_run(frame, target: str, settings: dict) -> None:
     plain, same = (
@@ -81,7 +83,7 @@ def test_modules_with_noise_and_without(local_steps: int) -> None:
 
 @pytest.fixture(scope="module")
 def noisy() -> comity.Result:
-    return comity.solve(federation(numbers(rows=400), privacy=with_noise()), target="effect", **QUICK)
+    return comity.solve(federation(numbers(rows=400), privacy=with_noise()), target="effect")
 
 
 def test_a_result_says_what_was_spent(noisy: comity.Result, tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_only_those_who_are_private_are_asked() -> None:
     frame = numbers(rows=200)
     plain = federation(frame)
     mixed = comity.InProcess((*plain.members[:2], federation(frame, privacy=with_noise()).members[2]))
-    result = comity.solve(mixed, target="effect", **QUICK)
+    result = comity.solve(mixed, target="effect")
     assert list(result.privacy) == ["West"]
     assert [line.question for line in mixed.members[0].log] == ["describe", "moments", "evaluate"]
     assert [line.question for line in mixed.members[2].log][-1] == "privacy"
@@ -152,7 +154,7 @@ def test_only_those_who_are_private_are_asked() -> None:
 def test_a_budget_that_does_not_suffice_ends_the_job_with_the_client_named() -> None:
     spent = comity.Privacy(clip=8.0, noise=0.5, delta=1e-5, epsilon=5.0)
     with pytest.raises(RefusedError, match=r"client 'North' .* epsilon would be 9\.997 .* its limit is 5"):
-        comity.solve(federation(numbers(), privacy=spent), target="effect", **QUICK)
+        comity.solve(federation(numbers(), privacy=spent), target="effect")
 
 
 @pytest.mark.filterwarnings("ignore::comity.errors.ComityWarning")
@@ -160,14 +162,14 @@ def test_a_budget_that_does_not_suffice_ends_the_job_with_the_client_named() -> 
 @pytest.mark.parametrize(("frame", "target"), [(numbers(), "effect"), (classes(), "cured")], ids=["number", "classes"])
 def test_a_job_ends_however_much_noise_there_is(frame, target: str, noise: float, tmp_path: Path) -> None:
     """Matrices may be indefinite then, and losses below zero; the result is of no use, and can still be checked."""
-    result = comity.solve(federation(frame, privacy=with_noise(noise)), target=target, **QUICK)
+    result = comity.solve(federation(frame, privacy=with_noise(noise)), target=target)
     result.save(tmp_path / "run")
     assert comity.verify(tmp_path / "run").privacy == result.privacy
 
 
 def test_with_a_little_noise_models_do_as_well() -> None:
     plain, noisy = (
-        comity.solve(federation(numbers(rows=2000), privacy=each), target="effect", **QUICK)
+        comity.solve(federation(numbers(rows=2000), privacy=each), target="effect")
         for each in (None, comity.Privacy(clip=40.0, noise=1e-3, delta=1e-5))
     )
     for client, standing in plain.utilities.items():

@@ -11,17 +11,15 @@ from comity.client.tables import read_clients
 from comity.errors import ComityWarning, InputError, RefusedError, UnknownClientError
 from support.small_tables import classes, numbers
 
-QUICK = {"folds": 2, "repeats": 1, "judges": 2}
-
 
 @pytest.fixture(scope="module")
 def result() -> comity.Result:
-    return comity.solve(numbers(), client="site", target="effect", **QUICK)
+    return comity.solve(numbers(), client="site", target="effect")
 
 
 def test_a_federation_is_a_source_too(result: comity.Result) -> None:
     federation = comity.InProcess(read_clients(numbers(), "site"))
-    same = comity.solve(federation, target="effect", **QUICK)
+    same = comity.solve(federation, target="effect")
     assert same.coalitions == result.coalitions
     assert same.traffic == result.traffic
     np.testing.assert_array_equal(same.models["coalition"], result.models["coalition"])
@@ -30,18 +28,18 @@ def test_a_federation_is_a_source_too(result: comity.Result) -> None:
 
 def test_columns_can_be_excluded_at_a_federation() -> None:
     federation = comity.InProcess(read_clients(numbers(), "site"))
-    result = comity.solve(federation, target="effect", exclude=["dose"], **QUICK)
+    result = comity.solve(federation, target="effect", exclude=["dose"])
     assert "dose" not in result.schema.features
     assert result.study.exclude == ("dose",)
     with pytest.raises(InputError, match=r"no column 'doze'.*did you mean 'dose'"):
-        comity.solve(federation, target="effect", exclude=["doze"], **QUICK)
+        comity.solve(federation, target="effect", exclude=["doze"])
 
 
 def test_the_papers_rule_is_refused_with_many_clients_before_any_is_asked() -> None:
     many = [numbers().assign(site=f"s{place}") for place in range(19)]
     federation = comity.InProcess(read_clients(pd.concat(many), "site"))
     with pytest.raises(InputError, match="with 19 clients"):
-        comity.solve(federation, target="effect", rule="clip", **QUICK)
+        comity.solve(federation, target="effect", search="spo", rule="clip")
     assert not any(client.log for client in federation.members)
 
 
@@ -49,7 +47,7 @@ def test_a_client_may_refuse() -> None:
     policy = comity.Policy(questions=("describe",))
     federation = comity.InProcess(read_clients(numbers(), "site", policy))
     with pytest.raises(RefusedError, match="does not answer the question 'moments'"):
-        comity.solve(federation, target="effect", **QUICK)
+        comity.solve(federation, target="effect")
 
 
 def test_settings_are_checked() -> None:
@@ -62,7 +60,7 @@ def test_settings_are_checked() -> None:
 def test_warnings_are_given_as_such() -> None:
     frame = numbers().assign(patient=range(72))
     with pytest.warns(ComityWarning, match="column 'patient' looks like an identifier"):
-        result = comity.solve(frame, client="site", target="effect", **QUICK)
+        result = comity.solve(frame, client="site", target="effect")
     assert result.left_out == ("patient",)
 
 
@@ -89,10 +87,10 @@ def test_a_better_model_predicts_better() -> None:
 
     def drawn(rows: int, seed: int) -> pd.DataFrame:
         rng = np.random.default_rng(seed)
-        frame = pd.DataFrame(rng.normal(size=(3 * rows, 16))).add_prefix("x")
-        sign = np.repeat([1, 1, -1], rows)
-        effect = sign * frame.sum(axis=1) + 2 * rng.normal(size=3 * rows)
-        return frame.assign(site=np.repeat(["North", "South", "West"], rows), effect=effect)
+        frame = pd.DataFrame(rng.normal(size=(4 * rows, 16))).add_prefix("x")
+        sign = np.repeat([1, 1, -1, -1], rows)
+        effect = sign * frame.sum(axis=1) + 2 * rng.normal(size=4 * rows)
+        return frame.assign(site=np.repeat(["North", "South", "West", "East"], rows), effect=effect)
 
     result = comity.solve(drawn(40, seed=0), client="site", target="effect")
     new = drawn(400, seed=77)
@@ -117,7 +115,7 @@ def test_weights_and_graph(result: comity.Result) -> None:
 def test_more_than_two_classes() -> None:
     frame = classes(rows=40)
     frame["cured"] = np.where(frame["dose"] > 5.5, "partly", frame["cured"])
-    result = comity.solve(frame, client="site", target="cured", **QUICK)
+    result = comity.solve(frame, client="site", target="cured")
     predictions = result.predict(frame)
     assert list(predictions.columns) == ["client", "prediction", "p_no", "p_partly", "p_yes"]
     np.testing.assert_allclose(predictions.filter(like="p_").sum(axis=1), 1)
@@ -136,21 +134,21 @@ def pooled(classes: bool) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 def test_one_model_for_all_is_that_of_all_rows() -> None:
     frame, inputs, target = pooled(classes=False)
-    result = comity.solve(frame, client="site", target="y", penalty=1e-9, folds=2, repeats=1, judges=2)
+    result = comity.solve(frame, client="site", target="y", search="spo", penalty=1e-9, judges=2)
     expected = inputs @ np.linalg.lstsq(inputs, target, rcond=None)[0]
     np.testing.assert_allclose(result.predict(frame, model="together")["prediction"], expected, atol=1e-6)
 
 
 def test_one_model_for_all_of_classes_is_that_of_all_rows() -> None:
     frame, inputs, target = pooled(classes=True)
-    result = comity.solve(frame, client="site", target="y", penalty=1e-9, folds=2, repeats=1, judges=2)
+    result = comity.solve(frame, client="site", target="y", search="spo", penalty=1e-9, judges=2)
     probability = result.predict(frame, model="together")["p_yes"].to_numpy()
     np.testing.assert_allclose(inputs.T @ (probability - target), 0.0, atol=1e-4)
 
 
 def test_one_model_for_all_chooses_its_penalty_by_all_rows() -> None:
     frame, _, _ = pooled(classes=False)
-    result = comity.solve(frame, client="site", target="y", folds=2, repeats=1, judges=2)
+    result = comity.solve(frame, client="site", target="y")
     assert len(set(result.penalties["together"].tolist())) == 1
     assert np.allclose(result.models["together"], result.models["together"][0])
     standing = result.utilities["x"]

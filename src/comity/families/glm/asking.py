@@ -12,10 +12,11 @@ import numpy as np
 from comity.core.arrays import Floats
 from comity.core.likelihood import penalty_factors
 from comity.core.progress import Progress
+from comity.errors import InputError
 from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.hierarchy import Hierarchy
 from comity.families.glm.own import fit_own
-from comity.families.glm.sums import Parts, Sums
+from comity.families.glm.sums import Parts, Sums, without_negative_curvature
 from comity.federation import Federation
 from comity.questions import (
     Evaluate,
@@ -34,6 +35,17 @@ _EXPANSIONS = 5  # rounds in which models of classes approach their optimum
 _NOISE_OF_CLASSES = 0.5  # twice the log loss is minus the logarithm of a likelihood, up to a constant
 _POOLED_PRECISION = 1.0  # of the parameters of one model for all
 _MAX_CHANGE = 5.0  # of a parameter in one step: features are standardised
+
+
+def _tested_parts(answers: Mapping[str, MomentsAnswer]) -> Parts:
+    """Return the losses on the parts of the rows, at least one of which tests models."""
+    parts = Parts.of(list(answers.values()))
+    if not parts.tested.any():
+        raise InputError(
+            "no client has enough rows, or groups of rows, to hold some out, so no gain can be measured; take more "
+            "rows, or smaller groups"
+        )
+    return parts
 
 
 class Asking(ABC):
@@ -92,8 +104,7 @@ class BorrowingOfNumbers(Asking):
         self.progress("asking for moments", 0, 1)
         question = Moments(self.schema, self.split, np.empty((0, self.schema.parameters)))
         answers: Mapping[str, MomentsAnswer] = self.federation.ask(question)
-        parts = Parts.of(list(answers.values()))
-        return Borrowing(parts, 1, progress=partial(self.progress, "learning from all"))
+        return Borrowing(_tested_parts(answers), 1, progress=partial(self.progress, "learning from all"))
 
     @cached_property
     def together(self) -> tuple[Floats, float]:
@@ -134,6 +145,7 @@ class BorrowingOfClasses(Asking):
                 np.stack([getattr(each, name) for each in answers.values()])
                 for name in ("losses", "slopes", "curvatures")
             )
+            curvatures = np.stack([without_negative_curvature(each) for each in curvatures])
             turned = (curvatures[:, 0] @ models[..., None])[..., 0]
             level = losses[:, 0] - ((slopes[:, 0] - turned / 2) * models).sum(axis=1)
             rows = np.array([each.rows[0] for each in answers.values()])
@@ -160,7 +172,7 @@ class BorrowingOfClasses(Asking):
                 for place, client in enumerate(self.federation.clients)
             }
         )
-        parts = Parts.of(list(answers.values()))
+        parts = _tested_parts(answers)
         own = np.stack([each.parameters for each in self._own], axis=1)
         lender = Borrowing(
             parts, self._intercepts, _NOISE_OF_CLASSES, own, partial(self.progress, "finding collaborators")

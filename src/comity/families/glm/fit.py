@@ -119,8 +119,10 @@ class LinearFit(Fit):
         lender, clients = self.lender(), self.request.federation.clients
         own = self._borrowing.evaluate(self.problem.metric, together)
         metric, kinds = METRICS[self.problem.metric], list(ModelKind)
-        shares = {kind: decision.gains[kind] / decision.alone for kind in decision.gains}
-        common = (lender.alone_excess / np.maximum(lender.level + lender.alone_excess, 1e-300)).sum()
+        shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
+        errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
+        common_of = _shares(decision.common_error, decision.alone)
+        common = _shares(lender.alone_excess, lender.level + lender.alone_excess).sum()
         gained = np.nansum([each.gains[1] for each in own.values()])
         slope = float(gained / common) if common > 0 and (gained > 0) == metric.more_is_better else 0.0
         evaluations, common_errors = {}, np.zeros(len(clients))
@@ -136,9 +138,9 @@ class LinearFit(Fit):
                 gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
                 values[at] = np.clip(alone + gain, metric.least, metric.most)
                 gains[at] = values[at] - alone
-                gain_errors[at] = by_share * decision.errors[kind][place] / decision.alone[place]
+                gain_errors[at] = by_share * errors_of[kind][place]
                 if kind == ModelKind.COALITION and gain_errors[at] > 0:
-                    common_errors[place] = by_share * decision.common_error[place] / decision.alone[place]
+                    common_errors[place] = by_share * common_of[place]
             evaluations[client] = Evaluation(values, errors, gains, gain_errors)
         return Evaluated(
             models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
@@ -169,6 +171,15 @@ def _error_of_mean(errors: Floats, common: Floats) -> float:
     """Return the standard error of a mean of estimates (N,), a part of whose errors is common to all of them."""
     independent = np.sqrt(np.maximum(np.nan_to_num(errors) ** 2 - common**2, 0.0))
     return float(np.hypot(np.sqrt((independent**2).sum()) / errors.size, np.nan_to_num(common).mean()))
+
+
+def _shares(values: Floats, losses: Floats) -> Floats:
+    """Return values (N,) as shares of losses; none of a loss that is zero, or by noise below.
+
+    >>> _shares(np.array([0.1, 0.2]), np.array([0.4, 0.0]))
+    array([0.25, 0.  ])
+    """
+    return np.divide(values, losses, out=np.zeros(len(values)), where=losses > 0)
 
 
 def _share_models(

@@ -15,6 +15,27 @@ import numpy as np
 from comity.core.arrays import Booleans, Floats
 from comity.questions import MomentsAnswer
 
+_ROUNDING = 1e-9  # of the mean eigenvalue
+
+
+def without_negative_curvature(gram: Floats) -> Floats:
+    """Return symmetric matrices (…, d, d), with the absolute values of eigenvalues if noise made one indefinite.
+
+    Where there is that much noise, curvature may as well be as large; with none, models would run away.
+
+    >>> without_negative_curvature(np.diag([2.0, -1.0]))
+    array([[2., 0.],
+           [0., 1.]])
+    """
+    size = gram.shape[-1]
+    more = _ROUNDING * np.trace(gram, axis1=-2, axis2=-1) / size + np.finfo(np.float64).tiny
+    try:
+        np.linalg.cholesky(gram + more[..., None, None] * np.eye(size))  # much faster than eigenvalues
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(gram)
+        return np.asarray((vectors * np.abs(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+    return gram
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
@@ -56,8 +77,9 @@ class Parts:
     @classmethod
     def of(cls, answers: Sequence[MomentsAnswer]) -> Parts:
         """Return what the clients answered about their parts, in the only view of their rows."""
-        names = [each.name for each in fields(Sums)]
-        return cls(Sums(*(np.stack([getattr(answer, name)[0] for answer in answers]) for name in names)))
+        gram = np.stack([without_negative_curvature(answer.gram[0]) for answer in answers])
+        others = [each.name for each in fields(Sums)][1:]
+        return cls(Sums(gram, *(np.stack([getattr(answer, name)[0] for answer in answers]) for name in others)))
 
     @property
     def count(self) -> int:

@@ -78,7 +78,7 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Adu
     """Return the task of a seed; the rows are the same for all seeds, folds and batches are not."""
     data, settings = adult.load(directory), experiment.settings
     clients = clients_by("client", ("non-PhD", "PhD"), data.train, data.test)
-    study = Study(adult.TARGET, metric="accuracy", seed=seed)
+    study = Study(adult.TARGET, metric="accuracy", search="spo", seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["refit"], settings["methods"])
     return AdultTask(TableTask(clients, study, budget, baselines))

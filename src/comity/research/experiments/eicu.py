@@ -22,7 +22,7 @@ def task(experiment: Experiment, directory: str | Path | None, seed: int) -> Tab
     parts = settings["parts"]
     train, test = data.split(seed // parts, parts, seed % parts)
     clients = clients_by(eicu.CLIENT, sorted(train[eicu.CLIENT].unique()), train, test)
-    study = Study(eicu.TARGET, task="classes", metric="auc", seed=seed)
+    study = Study(eicu.TARGET, task="classes", metric="auc", search="spo", seed=seed)
     budget = Budget(settings["rounds"], settings["steps"])
     baselines = BaselineRun(tuple(settings["rates"]), settings["refit"], settings["methods"])
     counts = data.table.groupby(eicu.CLIENT)[eicu.TARGET].agg(["size", "sum"])

@@ -54,7 +54,7 @@ class SyntheticTask:
 
     @cached_property
     def _tasks(self) -> dict[str, TableTask]:
-        study = Study(TARGET, metric="rmse", seed=self.seed)
+        study = Study(TARGET, metric="rmse", search="spo", seed=self.seed)
         return {
             side: TableTask(members(drawn), study, Budget(), BaselineRun((0.1,))) for side, drawn in self.sides.items()
         }

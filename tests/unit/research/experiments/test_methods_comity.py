@@ -22,7 +22,7 @@ def unrequited() -> TableTask:
     truths = [truth, near, near]
     rows = linear(truths, [300, 30, 30], noise=1.5, seed=2)
     tests = linear(truths, [200] * 3, noise=0.0, seed=102)
-    study = Study("y", folds=5, repeats=1, judges=2)
+    study = Study("y", search="spo", folds=5, repeats=1, judges=2)
     return TableTask(of_tables(rows, tests).federation.members, study, Budget(), BaselineRun((0.1,)))
 
 

@@ -23,8 +23,7 @@ def clients(frame: pd.DataFrame) -> tuple[Client, ...]:
 
 def task(frame: pd.DataFrame, target: str, seed: int = 0, **study) -> TableTask:
     divided = divide(clients(frame), target, 4, seed)
-    settings = study or {"judges": 2}
-    return TableTask(divided, Study(target, seed=seed, **settings), BUDGET, BaselineRun((0.05,)))
+    return TableTask(divided, Study(target, seed=seed, **study), BUDGET, BaselineRun((0.05,)))
 
 
 def quiet(stage: str, done: int, of: int) -> None:
@@ -60,7 +59,8 @@ def test_rows_are_divided_by_the_seed_and_no_row_both_trains_and_tests() -> None
 @pytest.mark.parametrize(
     ("make", "target", "study"),
     [
-        (numbers, "effect", {"folds": 2, "repeats": 1, "judges": 2}),
+        (numbers, "effect", {}),
+        (numbers, "effect", {"search": "spo", "folds": 2, "repeats": 1, "judges": 2}),
         (classes, "cured", {"model": "mlp", "width": 4, "steps": 20, "fine_tune": 10}),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_client_with_too_few_rows_is_named() -> None:
 def test_heads_go_with_the_rate_that_was_chosen() -> None:
     """Clients keep the personal parameters of the last training; a rate tried after the best one must not matter."""
     divided = divide(clients(numbers(rows=60)), "effect", 4, 0)
-    study, budget = Study("effect", judges=2), Budget(rounds=10, steps=5)
+    study, budget = Study("effect"), Budget(rounds=10, steps=5)
     for method in ("fedper", "lg-fedavg", "pfedhn-pc"):
         for again in (False, True):
             values = []

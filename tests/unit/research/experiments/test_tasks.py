@@ -137,7 +137,7 @@ def test_the_common_penalty_is_chosen_on_training_rows_of_the_largest_client() -
         return pd.DataFrame(inputs, columns=["a", "b", "c"]).assign(target=target)
 
     large, small = people(200, 3.0), people(40, 0.0)
-    study = Study("target", judges=2)
+    study = Study("target", search="spo", judges=2)
 
     def chosen(*clients: Client) -> float:
         return penalty_of_largest(clients, study)
