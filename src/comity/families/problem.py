@@ -45,7 +45,9 @@ class Problem:
 def state_problem(federation: Federation, study: Study) -> Problem:
     """Ask all clients for their columns, and return what is to be learned from them."""
     answers = ask_columns(federation, study.target, classes=study.task == "classes", categories=study.categories)
-    columns = {client: answer.columns for client, answer in answers.items()}
+    columns = {client: answer.columns for client, answer in answers.items() if answer.rows}
+    if not columns:
+        raise InputError("no client has rows, or enough of them for its policy; there is nothing to learn from")
     task = study.task or (METRICS[study.metric].task if study.metric else None)
     agreement = agree(
         columns, study.target, task=task, exclude=study.not_features, keep=study.keep, categories=study.categories

@@ -119,5 +119,5 @@ def _contradictions_in_scores(client: str, standing: Standing, metric: Metric) -
             yield f"a gain of {client!r} is not the difference of its scores"
         errors = [each for each in (score.error, gain.error, standing.alone.error) if not math.isnan(each)]
         possible = math.isnan(score.value) or metric.least <= score.value <= metric.most
-        if any(error < 0 or math.isinf(error) for error in errors) or not possible or standing.rows < 1:
+        if any(error < 0 or math.isinf(error) for error in errors) or not possible or standing.rows < 0:
             yield f"a score of {client!r}, its error or the number of rows is impossible"

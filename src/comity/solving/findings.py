@@ -11,11 +11,13 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from comity.core.progress import Progress
+from comity.core.wording import mention
 from comity.deciding.borrow import Borrowed, borrow
 from comity.deciding.decision import Decision, decide
 from comity.deciding.exhaustive import check_exhaustive
 from comity.deciding.proof import prove
 from comity.deciding.searcher import Searcher
+from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
 from comity.families.problem import Problem, state_problem
 from comity.families.registry import FAMILIES
@@ -62,6 +64,11 @@ def learn(request: Request) -> Findings:
     request.study.search_settings().check(len(request.federation.clients))
     request.progress("asking for the columns", 0, 1)
     problem = state_problem(request.federation, request.study)
+    if request.study.search != "borrow" and (without := [name for name, rows in problem.rows.items() if not rows]):
+        raise InputError(
+            f"client {without[0]!r} has no rows, or too few for its policy; leave it out "
+            f"({mention('without', without)}), or take {mention('search', 'borrow')}"
+        )
     return find(request, problem, FAMILIES[request.study.model].fit(request, problem))
 
 

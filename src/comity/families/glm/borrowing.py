@@ -78,8 +78,9 @@ class View:
 
     @cached_property
     def alone(self) -> Floats:
-        """The models alone (N, d)."""
-        return fit_own(self.sums)[0] if self.own is None else self.own
+        """The models alone (N, d); a client without rows has the typical one."""
+        own = fit_own(self.sums)[0] if self.own is None else self.own
+        return np.where(self.sums.rows[:, None] > 0, own, self.hierarchy.mean)
 
     @cached_property
     def _pulled(self) -> dict[float, Pulled]:

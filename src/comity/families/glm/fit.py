@@ -146,6 +146,7 @@ class LinearFit(Fit):
                 ModelKind.TOGETHER: np.full(len(clients), penalty),
             },
             evaluations=evaluations,
+            warnings=_warn_of_no_rows(clients, lender.whole.sums.rows),
         )
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
@@ -193,6 +194,18 @@ def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
         ModelKind.BEST: wishing,
         ModelKind.TOGETHER: np.ones_like(wishing),
     }
+
+
+def _warn_of_no_rows(clients: Sequence[str], rows: Floats) -> tuple[str, ...]:
+    """Return one warning about all clients that brought no rows (N,), if there are any."""
+    without = [client for client, count in zip(clients, rows, strict=True) if not count]
+    if not without:
+        return ()
+    listed = ", ".join(map(repr, without))
+    return (
+        f"no sums came from {listed}: no rows, or too few for their policies; they bring nothing to others, are alone, "
+        "and have the model of a typical client",
+    )
 
 
 def _warn_of_few_rows(
