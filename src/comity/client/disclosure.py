@@ -31,13 +31,10 @@ from comity.questions import (
     Evaluate,
     Evaluation,
     Expand,
-    FitAloneAnswer,
-    FitOwnAnswer,
-    MomentsAnswer,
     Slopes,
     Split,
 )
-from comity.questions.schema import CategoryColumn, NumberColumn, Schema
+from comity.questions.schema import CategoryColumn, ColumnSummary, Schema
 from comity.rows.encoding import summarise
 from comity.rows.rows import Encoded, Rows
 from comity.rows.splits import MIN_ROWS_OF_PART
@@ -54,7 +51,7 @@ def numbers_in_sum(schema: Schema) -> int:
     The number of rows is known before. The indicators of a column are zero where another is one, and equal to their
     squares; the gradients of classes add up to zero.
 
-    >>> from comity.questions.schema import Target
+    >>> from comity.questions.schema import NumberColumn, Target
     >>> columns = tuple(NumberColumn(name, 0.0, 1.0, False) for name in "abc")
     >>> numbers_in_sum(Schema(columns, Target("y", "regression")))  # 5 × 6 / 2 products of a, b, c, 1, y, but 1 × 1
     14
@@ -118,7 +115,7 @@ def plan(schema: Schema, rows: int, max_parts: int, limit: float, described: int
 
     Each part has so many rows that its own disclosure is within the limit too.
 
-    >>> from comity.questions.schema import Target
+    >>> from comity.questions.schema import NumberColumn, Target
     >>> columns = tuple(NumberColumn(name, 0.0, 1.0, False) for name in "abc")
     >>> [plan(Schema(columns, Target("y", "regression")), rows, 5, 0.5, 8).parts for rows in (10, 20, 40, 80)]
     [0, 1, 4, 5]
@@ -197,7 +194,10 @@ class Disclosed:
 
     def _summary(self, frame: pd.DataFrame, question: Describe) -> Description:
         most = min(question.most_levels, _MAX_LEVELS)
-        return Description(len(frame), summarise(frame, question.target, question.classes, most, question.categories))
+        columns = summarise(frame, question.target, question.classes, most, question.categories)
+        if self.limited:
+            columns = tuple(each if each.name == question.target else _of_common(each, self.least) for each in columns)
+        return Description(len(frame), columns)
 
     def numbers_for(self, question: Any, rows: int) -> int:
         """Return how many numbers there are in the rows that a question is about."""
@@ -229,6 +229,14 @@ class Disclosed:
         filled = rows.splits(question.schema, question.split).masks.any(axis=1)
         if any(np.unique(counted[filled]).size > 1 for counted in question.counted):
             raise RefusedError(f"client {rows.owner!r} evaluates models on all parts of its rows, not on some of them")
+
+
+def _of_common(summary: ColumnSummary, least: int) -> ColumnSummary:
+    """Return a summary without levels that fewer than `least` rows have, except for the most common one."""
+    if not summary.levels:
+        return summary
+    most = max(summary.levels, key=lambda level: (summary.levels or {})[level])
+    return replace(summary, levels={k: n for k, n in summary.levels.items() if n >= least or k == most})
 
 
 def hide_rare(encoded: Encoded, schema: Schema, masks: Floats, least: int) -> Encoded:

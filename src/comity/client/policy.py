@@ -10,14 +10,17 @@ from comity.core.wording import mention
 from comity.errors import RefusedError
 from comity.questions import QUESTIONS, AskPrivacy, Describe, kind_of
 
-
 OVER_A_NETWORK = 0.5
 """The limit of the disclosure of a site that sets none."""
-_LIMIT = Declaration(
-    "a number, more than 0, or inf for no limit",
-    lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value) > 0,
-    float,
-)
+
+
+def _is_limit(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    return float(value) > 0
+
+
+_LIMIT = Declaration("a number, more than 0, or inf for no limit", _is_limit, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +76,18 @@ class Policy:
             )
 
 
-def check_allowed(name: str, rows: int, policy: Policy, question: object) -> str:
-    """Check that a client with this number of rows may answer a question, and return the question's kind."""
+def check_allowed(name: str, rows: int, policy: Policy, question: object, *, table: bool = True) -> str:
+    """Check that a client with this number of rows may answer a question, and return the question's kind.
+
+    A client with a `table` may have too few rows for some questions: it answers as if it had none.
+    """
     kind = kind_of(question)
     if kind is None or kind not in policy.questions:
         asked = type(question).__name__ if kind is None else kind
         raise RefusedError(f"client {name!r} does not answer the question {asked!r}: its policy forbids it")
     if isinstance(question, AskPrivacy):  # it is answered without rows
         return kind
-    if rows < policy.least_rows and not may_lack_rows(question):
+    if rows < policy.least_rows and not (table and may_lack_rows(question)):
         raise RefusedError(
             f"client {name!r} answers only if it has {policy.least_rows} rows or more, and has fewer; "
             f"leave it out ({mention('without', [name])}), or get more rows"

@@ -180,7 +180,8 @@ def run(opened: Opened, study: Study, progress: Progress = silent, checkpoint: C
 def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()) -> Result:
     """Return what was found as a result."""
     decision, evaluated, problem = findings.decision, findings.evaluated, findings.problem
-    undefined = [repr(client) for client, each in evaluated.evaluations.items() if np.isnan(each.values[0])]
+    unknown = [client for client, each in evaluated.evaluations.items() if np.isnan(each.values[0])]
+    undefined = [repr(client) for client in unknown if problem.rows[client]]
     notes = []
     if undefined:
         whose = f"client {undefined[0]} cannot be said on its rows"

@@ -201,11 +201,11 @@ def _warn_of_no_rows(clients: Sequence[str], rows: Floats) -> tuple[str, ...]:
     without = [client for client, count in zip(clients, rows, strict=True) if not count]
     if not without:
         return ()
-    listed = ", ".join(map(repr, without))
-    return (
-        f"no sums came from {listed}: no rows, or too few for their policies; they bring nothing to others, are alone, "
-        "and have the model of a typical client",
+    warning = (
+        f"no sums came from {', '.join(map(repr, without))}: no rows, or too few for their policies; they bring "
+        "nothing to others, are alone, and have the model of a typical client"
     )
+    return (warning,)
 
 
 def _warn_of_few_rows(
