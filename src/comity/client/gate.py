@@ -68,6 +68,13 @@ class Respondent(ABC):
             self._ledger.add(new_entries)
 
     @property
+    def disclosed(self) -> float:
+        """The independent numbers that left, over all jobs, as a share of the numbers in the rows."""
+        with self._audit_log.held() as new_entries:
+            self._ledger.add(new_entries)
+        return self._ledger.disclosed
+
+    @property
     def _rules(self) -> Privacy:
         return self.privacy or _NO_PRIVACY
 

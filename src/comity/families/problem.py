@@ -27,6 +27,7 @@ class Problem:
         left_out: Columns that cannot be used.
         warnings: What had to be decided to agree on the schema, in sentences.
         private: Clients whose answers are clipped or noisy.
+        limited: Clients with a limit to what they disclose.
     """
 
     rows: Mapping[str, int]
@@ -35,6 +36,7 @@ class Problem:
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -59,6 +61,7 @@ def state_problem(federation: Federation, study: Study) -> Problem:
         left_out=agreement.left_out,
         warnings=agreement.warnings,
         private=private_clients(answers),
+        limited=tuple(client for client, answer in answers.items() if answer.limited),
     )
 
 

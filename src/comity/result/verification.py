@@ -96,6 +96,11 @@ def _contradictions_in_contributions(result: Result) -> Iterator[str]:
 
 
 def _contradictions_in_privacy(result: Result) -> Iterator[str]:
+    for client, each in result.disclosure.items():
+        if client not in result.clients or set(each) != {"disclosed", "limit"}:
+            yield f"what {client!r} disclosed is not that of a client, or not its share and the limit"
+        if any(not isinstance(value, int | float) or not 0 <= value < math.inf for value in each.values()):
+            yield f"what {client!r} disclosed, or its limit, is not a finite number, 0 or more"
     for client, stated in result.privacy.items():
         if client not in result.clients:
             yield f"privacy is stated of {client!r}, which is no client"

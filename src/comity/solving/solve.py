@@ -208,6 +208,7 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
         warnings=(*warned, *findings.warnings, *notes),
         training=findings.fit.training,
         privacy=findings.privacy,
+        disclosure=findings.disclosure,
     )
 
 
