@@ -205,10 +205,8 @@ class Disclosed:
         return rows * (self.table.frame.shape[1] if schema is None else len(schema.columns) + 1)
 
     def _limit(self, schema: Schema, split: Split) -> tuple[Plan, Rows]:
-        here, groups, limit = self.table.encoded(schema), self.table.groups, self.policy.disclosure
+        here, limit = self.table.encoded(schema), self.policy.disclosure
         rows, max_parts = len(here.target), split.folds
-        if groups is not None:
-            max_parts = min(max_parts, rows // int(np.unique(groups, return_counts=True)[1].max(initial=1)))
         if here.classes:  # dealt into more parts, a class would be rare in each
             sizes = np.bincount(here.target.astype(np.intp))
             max_parts = min(max_parts, *(max(size // self.least, 1) for size in sizes[sizes >= self.least].tolist()))
@@ -216,13 +214,16 @@ class Disclosed:
         categories = tuple(each.name for each in schema.columns if isinstance(each, CategoryColumn))
         asked = Describe(schema.target.name, bool(here.classes), categories=categories)
         described = _in_description(self._summary(self.table.frame, asked)) * (len(schema.columns) + 1)
-        found = plan(schema, rows, max_parts, limit, math.ceil(described / max(self.table.frame.shape[1], 1)))
-        if not found.parts:
-            return found, self._none
-        dealt = replace(self.table, max_parts=found.parts, _encoded={}, _splits={})
-        masks = dealt.splits(schema, split).masks
-        dealt._encoded[schema] = hide_rare(dealt.encoded(schema), schema, masks, self.least)
-        return found, dealt
+        described = math.ceil(described / max(self.table.frame.shape[1], 1))
+        while (found := plan(schema, rows, max_parts, limit, described)).parts:
+            dealt = replace(self.table, max_parts=found.parts, _encoded={schema: here}, _splits={})
+            masks = dealt.splits(schema, split).masks
+            smallest = masks.sum(axis=1)[masks.any(axis=1)].min()
+            if found.parts == 1 or numbers_in_sum(schema) <= limit * smallest * (len(schema.columns) + 1):
+                dealt._encoded[schema] = hide_rare(here, schema, masks, self.least)
+                return found, dealt
+            max_parts = found.parts - 1  # groups of rows may be of any size
+        return found, self._none
 
     def _check_all_count(self, question: Evaluate, rows: Rows) -> None:
         """Refuse to evaluate on some parts and not on others."""
