@@ -1,7 +1,7 @@
 """The audit log of a client: an entry for every question, in memory and, optionally, in a file of JSON lines.
 
 Entries are only appended, each before its answer leaves. The file is also the ledger of the privacy that noisy answers
-spent.
+spent, and of what the others disclosed.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class AuditEntry:
         refused: The reason of a refusal; empty if there was an answer.
         releases: The number of noisy sums in the answer, which spend the client's privacy.
         noise: The standard deviation of their noise, in units of their sensitivity.
+        numbers: The independent numbers in the answer that had not left before; 0 where they are not counted.
+        disclosed: Their share in the numbers of the rows.
 
     >>> AuditEntry("moments", rows=20, size=8, when="2026-01-01T00:00:00+00:00", asked="a" * 64, given="b" * 64).rows
     20
@@ -52,6 +54,8 @@ class AuditEntry:
     refused: Annotated[str, _ANY_TEXT] = ""
     releases: Annotated[int, whole()] = 0
     noise: Annotated[float, real(0)] = 0.0
+    numbers: Annotated[int, whole()] = 0
+    disclosed: Annotated[float, real(0)] = 0.0
 
     def to_json(self) -> str:
         """Return the entry as a line of JSON, the most useful fields first."""
@@ -66,6 +70,8 @@ class AuditEntry:
         except ValueError:
             raise InputError("this is not JSON") from None
         names = [each.name for each in fields(cls)]
+        if isinstance(plain, dict):  # lines of version 0.1 count nothing
+            plain = {"numbers": 0, "disclosed": 0.0} | plain
         if not isinstance(plain, dict) or sorted(plain) != sorted(names):
             raise InputError(f"there must be {', '.join(names)} in it, and nothing else")
         entry = cls(**plain)

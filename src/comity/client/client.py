@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from comity.client.audit import AuditEntry
+from comity.client.disclosure import Disclosed
 from comity.client.gate import Respondent
 from comity.client.policy import Policy
 from comity.client.privacy import Privacy
@@ -18,11 +19,8 @@ from comity.errors import InputError
 from comity.questions import Describe, Description, Recipe
 from comity.questions.schema import list_columns
 from comity.rows.columns import level_of
-from comity.rows.encoding import summarise
 from comity.rows.rows import Rows
 from comity.rows.splits import Keys
-
-_MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class Client(Respondent):
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
     group: str | None = None
-    _table: Rows = field(init=False, repr=False)
+    _disclosed: Disclosed = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -73,7 +71,8 @@ class Client(Respondent):
                 frame if frame is None else frame.drop(columns=self.group, errors="ignore") for frame in (rows, test)
             )
         self._open_log()
-        object.__setattr__(self, "_table", Rows(self.name, rows, test, self._noise, groups))
+        table = Rows(self.name, rows, test, self._noise, groups)
+        object.__setattr__(self, "_disclosed", Disclosed(table, self.policy))
 
     def _group_of(self, rows: pd.DataFrame, column: str) -> Keys:
         """Return a hash of each row's group."""
@@ -90,7 +89,7 @@ class Client(Respondent):
     @property
     def groups(self) -> Keys | None:
         """A number for each row, equal for rows that are held out together; None if there is no group."""
-        return self._table.groups
+        return self._disclosed.table.groups
 
     def learner(self, recipe: Recipe) -> Any:
         """Return the learner that trains networks by a recipe; it keeps its state between questions.
@@ -101,15 +100,13 @@ class Client(Respondent):
         require("torch", "to train neural networks")
         from comity.families.network.answers.learner import learner_of
 
-        return learner_of(self._table, recipe)
+        return learner_of(self._disclosed.table, recipe)
 
     def _count_rows(self, *, test: bool) -> int:
         return len(self.test if test and self.test is not None else self.rows)
 
     def _describe(self, question: Describe) -> Description:
-        frame = self._table.frame
-        most = min(question.most_levels, _MAX_LEVELS)
-        return Description(len(frame), summarise(frame, question.target, question.classes, most, question.categories))
+        return self._disclosed.describe(question)
 
 
 def _with_text_names(frame: pd.DataFrame) -> pd.DataFrame:

@@ -5,14 +5,16 @@ add a question, see `comity.questions.registry`.
 """
 
 import hashlib
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from comity.client.audit import AuditEntry, AuditLog, now
+from comity.client.disclosure import Disclosed, count_numbers
 from comity.client.policy import Policy, check_allowed
 from comity.client.privacy import Ledger, Privacy
 from comity.errors import ComityError, InputError, RefusedError
@@ -27,6 +29,17 @@ from comity.rows.rows import Rows
 _NO_PRIVACY = Privacy()
 
 
+@dataclass(frozen=True, slots=True)
+class _Released:
+    """An answer as a record and packed, how many noisy sums it consists of, and how many new numbers and what share."""
+
+    answer: Any
+    packed: Packed
+    releases: int
+    numbers: int
+    disclosed: float
+
+
 class Respondent(ABC):
     """A client that answers questions: a `Client` or a `DatasetClient`.
 
@@ -38,7 +51,7 @@ class Respondent(ABC):
     log: list[AuditEntry]
     privacy: Privacy | None
     log_file: str | os.PathLike[str] | None
-    _table: Rows | None = None
+    _disclosed: Disclosed | None = None
     _audit_log: AuditLog
     _ledger: Ledger
 
@@ -53,6 +66,13 @@ class Respondent(ABC):
         object.__setattr__(self, "_ledger", Ledger())
         with self._audit_log.held() as new_entries:
             self._ledger.add(new_entries)
+
+    @property
+    def disclosed(self) -> float:
+        """The independent numbers that left, over all jobs, as a share of the numbers in the rows."""
+        with self._audit_log.held() as new_entries:
+            self._ledger.add(new_entries)
+        return self._ledger.disclosed
 
     @property
     def _rules(self) -> Privacy:
@@ -121,19 +141,29 @@ class Respondent(ABC):
             rows = self._count_rows(test=kind in ABOUT_TEST_ROWS)
             entry = AuditEntry(kind, 0 if isinstance(question, AskPrivacy) else rows, 0, now(), digest)
             try:
-                answer, packed, releases = self._compute(question, rows)
+                released = self._compute(question, rows)
             except Exception as error:  # whatever it is, nothing leaves
                 why = str(error) if isinstance(error, ComityError) else f"{type(error).__name__}: {error}"
                 self._audit_log.append(replace(entry, refused=why or type(error).__name__))
                 raise
-            noise = self._rules.noise if releases else 0.0
-            entry = replace(entry, size=packed.size, given=packed.digest, releases=releases, noise=noise)
+            packed = released.packed
+            entry = replace(
+                entry,
+                size=packed.size,
+                given=packed.digest,
+                releases=released.releases,
+                noise=self._rules.noise if released.releases else 0.0,
+                numbers=released.numbers,
+                disclosed=released.disclosed,
+            )
             self._audit_log.append(entry)
-            return answer, packed
+            return released.answer, packed
 
-    def _compute(self, question: object, rows: int) -> tuple[Any, Packed, int]:
-        """Return the answer, as a record and packed, and the number of noisy sums that it consists of."""
-        kind = check_allowed(self.name, rows, self.policy, question)
+    def _compute(self, question: object, rows: int) -> _Released:
+        """Return the answer to a question, with what it costs."""
+        shown = self._disclosed
+        kind = check_allowed(self.name, rows, self.policy, question, table=shown is not None)
+        question = question if shown is None else shown.asked(question)
         if self.policy.only_private and kind in self._rules.not_covered:
             raise RefusedError(
                 f"client {self.name!r} does not answer the question {kind!r}: its answer would leave without noise, "
@@ -144,13 +174,31 @@ class Respondent(ABC):
         answer = ANSWERS[kind](self, question)
         if isinstance(answer, Description):
             private = self._noise is not None and "privacy" in self.policy.questions
-            answer = replace(answer, private=private, shares_utilities=self.policy.share_utilities)
+            limited = shown is not None and shown.limited and "privacy" in self.policy.questions
+            shares = self.policy.share_utilities
+            answer = replace(answer, private=private, shares_utilities=shares, limited=limited)
         packed = pack(answer)
         self.policy.check_size(self.name, kind, packed.size)
-        return answer, packed, releases
+        numbers, disclosed = 0, 0.0
+        if shown is not None and kind not in self._rules.covered and packed.digest not in self._ledger.given:
+            numbers = count_numbers(kind, question, answer) if len(shown.rows_for(question).frame) else 0
+            disclosed = numbers / max(shown.numbers_for(question, rows), 1)
+            self._check_disclosure(kind, disclosed)
+        return _Released(answer, packed, releases, numbers, disclosed)
+
+    def _check_disclosure(self, kind: str, more: float) -> None:
+        """Refuse an answer with which the client would disclose more than its policy allows."""
+        before, limit = self._ledger.disclosed, self.policy.disclosure
+        if math.isfinite(limit) and more and before + more > limit * (1 + 1e-9):
+            raise RefusedError(
+                f"client {self.name!r} does not answer the question {kind!r}: it would have disclosed "
+                f"{before + more:.0%} of the numbers in its rows, {before:.0%} by earlier answers, and its limit is "
+                f"{limit:.0%}; ask what was asked before, or ask it to raise the limit (disclosure in site.toml)"
+            )
 
     def _state_privacy(self) -> PrivacyAnswer:
-        return PrivacyAnswer(self._rules.state(self._ledger), self.policy.share_utilities)
+        statement = self._rules.state(self._ledger, self.policy.disclosure)
+        return PrivacyAnswer(statement, self.policy.share_utilities)
 
 
 Answer = Callable[[Respondent, Any], Any]
@@ -160,11 +208,11 @@ def _by_table(function: Callable[[Rows, Any], Any]) -> Answer:
     """Return the answer that a function computes from the rows of a table."""
 
     def answer(client: Respondent, question: Any) -> Any:
-        if client._table is None:
+        if client._disclosed is None:
             raise InputError(
                 f"client {client.name!r} has examples and no table; it answers questions about networks only"
             )
-        return function(client._table, question)
+        return function(client._disclosed.rows_for(question), question)
 
     return answer
 

@@ -1,13 +1,26 @@
 """A client's policy: which questions it answers, about how many rows, and how large its answers may be."""
 
+import math
+import numbers
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from comity.core.settings import check_settings, flag, name, names, whole
-from comity.core.text import count
+from comity.core.settings import Declaration, check_settings, flag, name, names, whole
 from comity.core.wording import mention
 from comity.errors import RefusedError
 from comity.questions import QUESTIONS, AskPrivacy, Describe, kind_of
+
+OVER_A_NETWORK = 0.5
+"""The limit of the disclosure of a site that sets none."""
+
+
+def _is_limit(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    return float(value) > 0
+
+
+_LIMIT = Declaration("a number, more than 0, or inf for no limit", _is_limit, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +29,14 @@ class Policy:
 
     Args:
         questions: The kinds of questions that it answers. Default: all.
-        least_rows: With fewer rows than this, it answers nothing. Default: 10.
+        least_rows: With fewer rows than this, it answers as if it had none, or refuses. Default: 1.
         largest_answer: The maximum size of an answer, in bytes. Default: no limit.
         target: The only target that it answers questions about. Default: any.
         share_utilities: Whether other clients may see its utilities. Default: False.
         only_private: Whether it refuses every answer without noise. Default: False.
         least_part: The minimum number of rows in a fold. Default: 2.
+        disclosure: The limit of its disclosure, the independent numbers that left it over the numbers in its rows
+            (`comity.client.disclosure`). Default: inf, no limit; 0.5 for a `Site`.
 
     Raises:
         InputError: A value is not allowed.
@@ -32,12 +47,13 @@ class Policy:
     """
 
     questions: Annotated[tuple[str, ...], names("question", QUESTIONS)] = tuple(QUESTIONS)
-    least_rows: Annotated[int, whole(1)] = 10
+    least_rows: Annotated[int, whole(1)] = 1
     largest_answer: Annotated[int | None, whole(1)] = None
     target: Annotated[str | None, name("column")] = None
     share_utilities: Annotated[bool, flag()] = False
     only_private: Annotated[bool, flag()] = False
     least_part: Annotated[int, whole(1)] = 2
+    disclosure: Annotated[float, _LIMIT] = math.inf
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -60,25 +76,27 @@ class Policy:
             )
 
 
-def check_allowed(name: str, rows: int, policy: Policy, question: object) -> str:
-    """Check that a client with this number of rows may answer a question, and return the question's kind."""
+def check_allowed(name: str, rows: int, policy: Policy, question: object, *, table: bool = True) -> str:
+    """Check that a client with this number of rows may answer a question, and return the question's kind.
+
+    A client with a `table` may have too few rows for some questions: it answers as if it had none.
+    """
     kind = kind_of(question)
     if kind is None or kind not in policy.questions:
         asked = type(question).__name__ if kind is None else kind
         raise RefusedError(f"client {name!r} does not answer the question {asked!r}: its policy forbids it")
     if isinstance(question, AskPrivacy):  # it is answered without rows
         return kind
-    if rows < policy.least_rows:
+    if rows < policy.least_rows and not (table and may_lack_rows(question)):
         raise RefusedError(
-            f"client {name!r} has {count(rows, 'row')} and answers only if it has {policy.least_rows} or more; "
+            f"client {name!r} answers only if it has {policy.least_rows} rows or more, and has fewer; "
             f"leave it out ({mention('without', [name])}), or get more rows"
         )
     split = getattr(question, "split", None)
-    folds = 1 if split is None or not split.judges else max(split.folds, 1)  # without judges, it deals as it can
-    if rows // folds < policy.least_part:
+    if split is not None and split.judges and rows // max(split.folds, 1) < policy.least_part:
         raise RefusedError(
-            f"client {name!r} is asked about {folds} folds of its {rows} rows, and answers only about folds of "
-            f"{policy.least_part} or more rows; ask for fewer folds, or ask it to lower its least_part"
+            f"client {name!r} answers only about folds of {policy.least_part} or more rows, and is asked about "
+            f"{split.folds} folds; ask for fewer folds, or ask it to lower its least_part"
         )
     target = target_of(question)
     if policy.target is not None and target is not None and target != policy.target:
@@ -87,6 +105,12 @@ def check_allowed(name: str, rows: int, policy: Policy, question: object) -> str
             "ask about its target, or ask it to change the target"
         )
     return kind
+
+
+def may_lack_rows(question: object) -> bool:
+    """Return whether a client without rows can answer: a description, or what is asked where rows are dealt once."""
+    split = getattr(question, "split", None)
+    return isinstance(question, Describe) or (split is not None and not split.judges)
 
 
 def target_of(question: Any) -> str | None:

@@ -126,11 +126,12 @@ class Privacy:
                 f"{self.epsilon:g}; ask for less, or ask it to raise the limit or the noise"
             )
 
-    def state(self, ledger: Ledger) -> PrivacyStatement:
+    def state(self, ledger: Ledger, limit: float = math.inf) -> PrivacyStatement:
         """Return the settings and what has been spent.
 
         Args:
             ledger: What has been spent so far.
+            limit: The limit of the disclosure.
 
         Returns:
             The statement that answers the question `privacy`.
@@ -148,17 +149,24 @@ class Privacy:
             covered=self.covered,
             not_covered=self.not_covered,
             without_noise=dict(ledger.without_noise),
+            disclosed=ledger.disclosed,
+            disclosure=limit if math.isfinite(limit) else None,
         )
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The number of answers by kind: with noise, their releases and strengths (Σ 1/noise²), and without noise."""
+    """The number of answers by kind: with noise, their releases and strengths (Σ 1/noise²), and without noise.
+
+    `disclosed` is the share of the rows' numbers that left, and `given` has the digests of the answers.
+    """
 
     answers: Counter[str] = field(default_factory=Counter)
     releases: Counter[str] = field(default_factory=Counter)
     strengths: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     without_noise: Counter[str] = field(default_factory=Counter)
+    disclosed: float = 0.0
+    given: set[str] = field(default_factory=set)
 
     @property
     def strength(self) -> float:
@@ -171,6 +179,8 @@ class Ledger:
             kind = entry.question
             if entry.refused or kind in _WITHOUT_ROWS:
                 continue
+            self.disclosed += entry.disclosed
+            self.given.add(entry.given)
             if not entry.releases:
                 self.without_noise[kind] += 1
                 continue

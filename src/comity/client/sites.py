@@ -8,12 +8,14 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 from comity.client import Client, Policy, Privacy
 from comity.client.gate import Respondent
+from comity.client.policy import OVER_A_NETWORK
 from comity.client.tables import read_rows
 from comity.core.names import check_name, shown
 from comity.core.settings import (
@@ -51,7 +53,8 @@ class Site:
             returns a `Client` or a `DatasetClient`; modules beside the file are found. Default: none.
         log: The file of the audit log. Default: audit.jsonl.
         received: The directory for results that come back. Default: received.
-        policy: What the client allows, even if a factory sets another policy. Default: as `Policy`.
+        policy: What the client allows, even if a factory sets another policy. Default: as `Policy`, with a disclosure
+            of at most one half.
         privacy: The noise in its answers, even if a factory sets another. Default: none.
 
     Raises:
@@ -66,7 +69,7 @@ class Site:
     factory: Annotated[str | None, text('"module:function"', _FACTORY)] = None
     log: Annotated[Path, path()] = Path("audit.jsonl")
     received: Annotated[Path, path()] = Path("received")
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = field(default_factory=partial(Policy, disclosure=OVER_A_NETWORK))
     privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
@@ -99,7 +102,7 @@ class Site:
             values = {key: declared[key].check(settings[key]) for key in declared if key in settings}
             privacy = _read_table(settings, "privacy", Privacy) if "privacy" in settings else None
             target = settings_of(Policy)["target"].check(settings.get("target"))
-            policy = _read_table(settings, "policy", Policy, target=target)
+            policy = _read_table(settings, "policy", Policy, {"disclosure": OVER_A_NETWORK}, target=target)
             if policy.only_private and (privacy is None or not privacy.noise):
                 raise InputError(
                     "[policy] only_private is true and there is no noise; give its size: noise in [privacy]"
@@ -180,11 +183,13 @@ def _changed(file: Path) -> int:
     return file.stat().st_mtime_ns if file.exists() else 0
 
 
-def _read_table(settings: Mapping[str, Any], key: str, cls: Any, **more: Any) -> Any:
+def _read_table(
+    settings: Mapping[str, Any], key: str, cls: Any, defaults: Mapping[str, Any] | None = None, **more: Any
+) -> Any:
     """Return the settings in a table of the file; `more` are set by the file outside of it."""
     given = settings.get(key, {})
     if not isinstance(given, dict):
         raise InputError(f"{key} is {shown(given)}; it must be a table: [{key}]")
     with located(f"[{key}] "):
         check_known(given, [known for known in settings_of(cls) if known not in more])
-        return cls(**given, **more)
+        return cls(**(dict(defaults or {}) | given), **more)

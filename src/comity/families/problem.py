@@ -27,6 +27,7 @@ class Problem:
         left_out: Columns that cannot be used.
         warnings: What had to be decided to agree on the schema, in sentences.
         private: Clients whose answers are clipped or noisy.
+        limited: Clients with a limit to what they disclose.
     """
 
     rows: Mapping[str, int]
@@ -35,6 +36,7 @@ class Problem:
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -45,7 +47,9 @@ class Problem:
 def state_problem(federation: Federation, study: Study) -> Problem:
     """Ask all clients for their columns, and return what is to be learned from them."""
     answers = ask_columns(federation, study.target, classes=study.task == "classes", categories=study.categories)
-    columns = {client: answer.columns for client, answer in answers.items()}
+    columns = {client: answer.columns for client, answer in answers.items() if answer.rows}
+    if not columns:
+        raise InputError("no client has rows, or enough of them for its policy; there is nothing to learn from")
     task = study.task or (METRICS[study.metric].task if study.metric else None)
     agreement = agree(
         columns, study.target, task=task, exclude=study.not_features, keep=study.keep, categories=study.categories
@@ -57,6 +61,7 @@ def state_problem(federation: Federation, study: Study) -> Problem:
         left_out=agreement.left_out,
         warnings=agreement.warnings,
         private=private_clients(answers),
+        limited=tuple(client for client, answer in answers.items() if answer.limited),
     )
 
 

@@ -12,6 +12,7 @@ from comity.families.registry import FAMILIES
 from comity.flower.transport.federation import OverFlower
 from comity.flower.transport.introduction import Patience, Roster
 from comity.flower.transport.journal import Journal
+from comity.solving.findings import ask_privacy
 from comity.study import Study
 
 _MAX_GRACE = 30.0  # seconds that a check waits for clients that are not connected
@@ -20,7 +21,7 @@ _MAX_GRACE = 30.0  # seconds that a check waits for clients that are not connect
 def check(grid: Grid, roster: Roster, study: Study, patience: Patience, notify: Notify) -> None:
     """Report for each client whether it is connected and allows what the study asks; raise one error with all problems.
 
-    Clients are asked for their columns, as the study would ask, and for nothing else.
+    Clients are asked for their columns, as the study would ask, and for what they have disclosed.
     """
     short = replace(patience, grace=min(patience.grace, _MAX_GRACE))
     federation = OverFlower.join(grid, roster, short, Journal(), notify, f"check-{uuid.uuid4()}")
@@ -34,7 +35,12 @@ def check(grid: Grid, roster: Roster, study: Study, patience: Patience, notify: 
             target = problem.schema.target
             classes = target.task == "classes"
             for name in federation.clients:
-                notify(f"client {name!r} is connected, with {problem.rows[name]:,} rows")
+                rows = f"{problem.rows[name]:,} rows" if problem.rows[name] else "no rows, or too few for its policy"
+                notify(f"client {name!r} is connected, with {rows}")
+            for name, each in ask_privacy(federation, (), problem.limited)[1].items():
+                notify(
+                    f"client {name!r} has disclosed {each['disclosed']:.0%} of its rows, at most {each['limit']:.0%}"
+                )
             notify(
                 f"columns that all clients have: {len(problem.schema.columns)}; "
                 f"metric of {target.name!r}: {problem.metric}"

@@ -34,6 +34,8 @@ def check_answer(client: str, question: object, answer: object) -> None:
         raise AnswerError(client, f"{its_answer} {answer.rows} rows; it must be 0 or more")
     if isinstance(answer, PrivacyAnswer) and not 0 <= answer.statement.epsilon < math.inf:
         raise AnswerError(client, f"{its_answer} an epsilon of {answer.statement.epsilon}; it must be 0 or more")
+    if isinstance(answer, PrivacyAnswer) and not 0 <= answer.statement.disclosed < math.inf:
+        raise AnswerError(client, f"{its_answer} a disclosure of {answer.statement.disclosed}; it must be 0 or more")
     sizes = _dimensions(question)
     for field, letters in arrays.items():
         array: Tensors = getattr(answer, field)

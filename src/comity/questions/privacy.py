@@ -23,7 +23,8 @@ class PrivacyStatement:
 
     `clip`, `noise`, `delta` and the `limit` of ε are the settings; `epsilon` is that of all noisy answers so far, and
     `by_kind` that of each kind of question; `covered` and `not_covered` are the kinds that are answered with and
-    without noise; `without_noise` counts the answers of each kind that had none.
+    without noise; `without_noise` counts the answers of each kind that had none. `disclosed` is the share of the
+    independent numbers that left in the numbers of the rows, and `disclosure` its limit.
     """
 
     clip: float | None
@@ -35,6 +36,8 @@ class PrivacyStatement:
     covered: tuple[str, ...]
     not_covered: tuple[str, ...]
     without_noise: dict[str, int]
+    disclosed: float
+    disclosure: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,14 +31,15 @@ class Describe:
 class Description:
     """The number of rows of a client, and summaries of its columns.
 
-    `private` says that some answers are clipped or noisy (`AskPrivacy` asks for the rules); `shares_utilities` says
-    whether others may see the client's gains.
+    `private` says that some answers are clipped or noisy, and `limited` that there is a limit to what the client
+    discloses (`AskPrivacy` asks for the rules); `shares_utilities` says whether others may see the client's gains.
     """
 
     rows: int
     columns: tuple[ColumnSummary, ...]
     private: bool = False
     shares_utilities: bool = False
+    limited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

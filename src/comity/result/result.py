@@ -64,6 +64,7 @@ class Result:
         warnings: What users should know, in sentences.
         training: How networks were trained; nothing for linear models.
         privacy: The rules and the spent budget of clients with clipped or noisy answers.
+        disclosure: Of clients with a limit to it, how much of their rows they have disclosed so far, and the limit.
         version: The version of comity that made it.
     """
 
@@ -87,6 +88,7 @@ class Result:
     warnings: tuple[str, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
     privacy: Mapping[str, Any] = field(default_factory=dict)
+    disclosure: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     version: str = __version__
 
     @property
@@ -280,6 +282,7 @@ class Result:
             "warnings": list(self.warnings),
             "training": dict(self.training),
             **({"privacy": dict(self.privacy)} if self.privacy else {}),
+            **({"disclosure": {name: dict(each) for name, each in self.disclosure.items()}} if self.disclosure else {}),
         }
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -342,6 +345,7 @@ class Result:
             warnings=tuple(document["warnings"]),
             training=document.get("training", {}),
             privacy=document.get("privacy", {}),
+            disclosure=document.get("disclosure", {}),
             version=document["comity"],
         )
 

@@ -55,7 +55,18 @@ def summary(result: Result) -> str:
 def sections(result: Result) -> tuple[Section, ...]:
     """Return all sections of a result, in order."""
     parts: tuple[Callable[[Result], Section | None], ...]
-    parts = (_coalitions, _standings, _weights, _unmet, _contributions, _confidence, _proof, privacy_spent, _traffic)
+    parts = (
+        _coalitions,
+        _standings,
+        _weights,
+        _unmet,
+        _contributions,
+        _confidence,
+        _proof,
+        privacy_spent,
+        disclosed,
+        _traffic,
+    )
     return tuple(section for part in parts if (section := part(result)) is not None)
 
 
@@ -233,6 +244,21 @@ def privacy_spent(result: Result) -> Section | None:
             "Epsilon and delta cover the answers with noise; nothing is guaranteed for answers without noise.",
             "Losses, weights and proof use the noisy answers; what each client gets is evaluated without noise.",
         ),
+    )
+
+
+def disclosed(result: Result) -> Section | None:
+    """Return how much of their rows clients with a limit to it have disclosed, if there are any."""
+    if not result.disclosure:
+        return None
+    rows = tuple(
+        (client, f"{each['disclosed']:.0%}", f"{each['limit']:.0%}") for client, each in result.disclosure.items()
+    )
+    return Section(
+        "Disclosed so far: numbers that left, as a share of the numbers in the rows",
+        ("client", "disclosed", "limit"),
+        rows,
+        right=("disclosed", "limit"),
     )
 
 

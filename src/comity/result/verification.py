@@ -100,6 +100,11 @@ def _contradictions_in_contributions(result: Result) -> Iterator[str]:
 
 
 def _contradictions_in_privacy(result: Result) -> Iterator[str]:
+    for client, each in result.disclosure.items():
+        if client not in result.clients or set(each) != {"disclosed", "limit"}:
+            yield f"what {client!r} disclosed is not that of a client, or not its share and the limit"
+        if any(not isinstance(value, int | float) or not 0 <= value < math.inf for value in each.values()):
+            yield f"what {client!r} disclosed, or its limit, is not a finite number, 0 or more"
     for client, stated in result.privacy.items():
         if client not in result.clients:
             yield f"privacy is stated of {client!r}, which is no client"
@@ -125,5 +130,5 @@ def _contradictions_in_scores(client: str, standing: Standing, metric: Metric) -
             yield f"the probability that {client!r} gains is impossible"
         errors = [each for each in (score.error, gain.error, standing.alone.error) if not math.isnan(each)]
         possible = math.isnan(score.value) or metric.least <= score.value <= metric.most
-        if any(error < 0 or math.isinf(error) for error in errors) or not possible or standing.rows < 1:
+        if any(error < 0 or math.isinf(error) for error in errors) or not possible or standing.rows < 0:
             yield f"a score of {client!r}, its error or the number of rows is impossible"

@@ -48,7 +48,7 @@ class Rows:
     """The rows of an owner, encoded and split once for each schema and split: all questions of a job share them.
 
     With `noise`, some answers are clipped and noisy, and rows are split independently of each other. Rows with the same
-    entry in `groups` (n,) are never split.
+    entry in `groups` (n,) are never split. Rows that are dealt once are dealt into `max_parts` parts at most.
     """
 
     owner: str
@@ -56,6 +56,7 @@ class Rows:
     test: pd.DataFrame | None = None
     noise: Noise | None = None
     groups: Keys | None = None
+    max_parts: int | None = None
     _encoded: dict[Schema, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[Schema, Split], Splits] = field(default_factory=dict)
     learners: dict[Recipe, Any] = field(default_factory=dict)
@@ -71,6 +72,8 @@ class Rows:
         return None if self.test is None else self._encode(self.test, schema)
 
     def _encode(self, frame: pd.DataFrame, schema: Schema) -> Encoded:
+        if frame.empty:  # perhaps without columns too
+            return Encoded(np.empty((0, len(schema.features) + 1)), np.empty(0), schema.target)
         try:
             return Encoded(encode(frame, schema), encode_target(frame, schema), schema.target)
         except InputError as error:
@@ -88,5 +91,5 @@ class Rows:
                 self._splits[schema, split] = split_independently(keys, split, self.owner, self.groups)
             else:
                 strata = rows.target if rows.classes else np.zeros(len(rows.target))
-                self._splits[schema, split] = split_rows(strata, split, self.owner, self.groups)
+                self._splits[schema, split] = split_rows(strata, split, self.owner, self.groups, self.max_parts)
         return self._splits[schema, split]

@@ -60,12 +60,18 @@ class Splits:
         return cls.of(split, [part], part, ())
 
 
-def split_rows(strata: Floats, split: Split, owner: str, groups: Keys | None = None) -> Splits:
-    """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly, and groups (n,) kept."""
+def split_rows(
+    strata: Floats, split: Split, owner: str, groups: Keys | None = None, max_parts: int | None = None
+) -> Splits:
+    """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly, and groups (n,) kept.
+
+    Rows that are dealt once are dealt into `max_parts` parts at most.
+    """
     _check_split(split)
     seed = split.seed
     if not split.judges:
         parts = min(split.folds, (len(strata) if groups is None else np.unique(groups).size) // MIN_ROWS_OF_PART)
+        parts = parts if max_parts is None else min(parts, max_parts)
         return Splits.dealt(split, assign_folds(strata, max(parts, 1), seed, owner, 1, groups))
     _check_row_count(len(strata), split, owner, groups)
     folds = [assign_folds(strata, split.folds, seed, owner, 1 + repeat, groups) for repeat in range(split.repeats)]

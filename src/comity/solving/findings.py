@@ -11,11 +11,13 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from comity.core.progress import Progress
+from comity.core.wording import mention
 from comity.deciding.borrow import Borrowed, borrow
 from comity.deciding.decision import Decision, decide
 from comity.deciding.exhaustive import check_exhaustive
 from comity.deciding.proof import prove
 from comity.deciding.searcher import Searcher
+from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
 from comity.families.problem import Problem, state_problem
 from comity.families.registry import FAMILIES
@@ -40,6 +42,7 @@ class Findings:
         evaluated: The models, and how well they do.
         resampled: The decisions on resampled rows.
         privacy: The rules and the spent budgets that clients with clipped or noisy answers report.
+        disclosure: What clients with a limit to it have disclosed so far, and the limit.
     """
 
     problem: Problem
@@ -50,6 +53,7 @@ class Findings:
     evaluated: Evaluated
     resampled: tuple[Decision, ...] = ()
     privacy: Mapping[str, Any] = field(default_factory=dict)
+    disclosure: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -62,6 +66,11 @@ def learn(request: Request) -> Findings:
     request.study.search_settings().check(len(request.federation.clients))
     request.progress("asking for the columns", 0, 1)
     problem = state_problem(request.federation, request.study)
+    if request.study.search != "borrow" and (without := [name for name, rows in problem.rows.items() if not rows]):
+        raise InputError(
+            f"client {without[0]!r} has no rows, or too few for its policy; leave it out "
+            f"({mention('without', without)}), or take {mention('search', 'borrow')}"
+        )
     return find(request, problem, FAMILIES[request.study.model].fit(request, problem))
 
 
@@ -79,15 +88,18 @@ def find(request: Request, problem: Problem, fit: Fit) -> Findings:
         decisions = _decide_all(decide_on, searchers, split, progress)
         progress("measuring for the proof", 0, 1)
         game, certificate = prove(searchers[0], decisions[0])
+    evaluated = fit.evaluate(decisions)
+    privacy, disclosure = ask_privacy(federation, problem.private, problem.limited)
     return Findings(
         problem=problem,
         fit=fit,
         decision=decisions[0],
         game=game,
         certificate=certificate,
-        evaluated=fit.evaluate(decisions),
+        evaluated=evaluated,
         resampled=tuple(decisions[1 + split.judges :]),
-        privacy=ask_privacy(federation, problem.private),
+        privacy=privacy,
+        disclosure=disclosure,
     )
 
 
@@ -98,23 +110,38 @@ def _borrow(request: Request, problem: Problem, fit: Fit) -> Findings:
         lender = fit.lender()
         request.progress("finding collaborators", 1, 2)
         decision = borrow(lender, federation.clients, request.study.worth)
+    evaluated = fit.evaluate_borrowed(decision)
+    privacy, disclosure = ask_privacy(federation, problem.private, problem.limited)
     return Findings(
         problem=problem,
         fit=fit,
         decision=decision,
         game=decision.game,
         certificate=decision.certificate,
-        evaluated=fit.evaluate_borrowed(decision),
-        privacy=ask_privacy(federation, problem.private),
+        evaluated=evaluated,
+        privacy=privacy,
+        disclosure=disclosure,
     )
 
 
-def ask_privacy(federation: Federation, clients: Sequence[str]) -> dict[str, Any]:
-    """Ask clients by what rules they answer and what they have spent; if there are none, it costs no round."""
-    if not clients:
-        return {}
-    answers: dict[str, PrivacyAnswer] = federation.ask(AskPrivacy(), clients)
-    return {client: to_plain(answer.statement) for client, answer in answers.items()}
+def ask_privacy(
+    federation: Federation, private: Sequence[str], limited: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """Ask clients by what rules they answer; if there are none, it costs no round.
+
+    Returns:
+        What clients with clipped or noisy answers have spent, and what clients with a limit to it have disclosed.
+    """
+    asked = tuple(dict.fromkeys((*private, *limited)))
+    if not asked:
+        return {}, {}
+    answers: dict[str, PrivacyAnswer] = federation.ask(AskPrivacy(), asked)
+    spent = {client: to_plain(answers[client].statement) for client in private}
+    return spent, {
+        client: {"disclosed": each.disclosed, "limit": each.disclosure}
+        for client in limited
+        if (each := answers[client].statement).disclosure is not None
+    }
 
 
 def _decide_all(

@@ -184,8 +184,14 @@ def run(opened: Opened, study: Study, progress: Progress = silent, checkpoint: C
 def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()) -> Result:
     """Return what was found as a result."""
     decision, evaluated, problem = findings.decision, findings.evaluated, findings.problem
-    undefined = [client for client, each in evaluated.evaluations.items() if np.isnan(each.values[0])]
-    notes = [f"the {problem.metric} of client {client!r} cannot be said on its rows" for client in undefined]
+    unknown = [client for client, each in evaluated.evaluations.items() if np.isnan(each.values[0])]
+    undefined = [repr(client) for client in unknown if problem.rows[client]]
+    notes = []
+    if undefined:
+        whose = f"client {undefined[0]} cannot be said on its rows"
+        if undefined[1:]:
+            whose = f"clients {', '.join(undefined)} cannot be said on their rows"
+        notes = [f"the {problem.metric} of {whose}"]
     return Result(
         study=request.study,
         schema=problem.schema,
@@ -207,6 +213,7 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
         warnings=(*warned, *findings.warnings, *notes),
         training=findings.fit.training,
         privacy=findings.privacy,
+        disclosure=findings.disclosure,
     )
 
 

@@ -129,7 +129,10 @@ class BorrowingOfClasses(Asking):
 
     @cached_property
     def _approached(self) -> tuple[Floats, Floats]:
-        """Each client's model (N, d), pulled towards all, and one model for all (d,), by Newton's method."""
+        """Each client's model (N, d), pulled towards all, and one model for all (d,), by Newton's method.
+
+        If no client's policy allows slopes, it is the mean of the models alone.
+        """
         clients, size = self.federation.clients, self.schema.parameters
         models, pooled = np.zeros((len(clients), size)), np.zeros(size)
         precision = _POOLED_PRECISION * penalty_factors(size, self._intercepts)
@@ -149,6 +152,9 @@ class BorrowingOfClasses(Asking):
             turned = (curvatures[:, 0] @ models[..., None])[..., 0]
             level = losses[:, 0] - ((slopes[:, 0] - turned / 2) * models).sum(axis=1)
             rows = np.array([each.rows[0] for each in answers.values()])
+            if not rows.any():
+                pooled = np.mean([each.parameters[0] for each in self._own], axis=0)
+                return np.tile(pooled, (len(clients), 1)), pooled
             sums = Sums(curvatures[:, 0] / 2, (turned - slopes[:, 0]) / 2, level, rows)
             found = Hierarchy.learn(sums, self._intercepts, _NOISE_OF_CLASSES).models
             models = models + np.clip(found - models, -_MAX_CHANGE, _MAX_CHANGE)
@@ -194,6 +200,8 @@ class BorrowingOfClasses(Asking):
             np.linalg.solve(total.gram[0] / _NOISE_OF_CLASSES + precision, total.cross[0] / _NOISE_OF_CLASSES)
             for total in (view.sums.total() for view in self.lender.views)
         ]
+        if (self._approached[0] == pooled).all():  # a guess, from which the expansions lead one step on
+            pooled = solved[0]
         return self._repeated([pooled + each - solved[0] for each in solved]), _POOLED_PRECISION
 
     @property

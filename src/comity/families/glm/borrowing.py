@@ -97,8 +97,9 @@ class View:
 
     @cached_property
     def alone(self) -> Floats:
-        """The models alone (N, d)."""
-        return fit_own(self.sums)[0] if self.own is None else self.own
+        """The models alone (N, d); a client without rows has the typical one."""
+        own = fit_own(self.sums)[0] if self.own is None else self.own
+        return np.where(self.sums.rows[:, None] > 0, own, self.hierarchy.mean)
 
     @cached_property
     def _pulled(self) -> dict[float, Pulled]:
@@ -305,7 +306,7 @@ class Borrowing:
         """The expected loss (N,) of the common procedure, leaning on that of all clients."""
         found = self.losses[:, self.number]
         mean = found.sum() / max(self.rows.sum(), 1.0)
-        return np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0)
+        return np.asarray(np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0))
 
     @property
     def alone_excess(self) -> Floats:

@@ -155,6 +155,7 @@ class LinearFit(Fit):
                 np.array([each.gain_errors[kinds.index(ModelKind.COALITION)] for each in evaluations.values()]),
                 common_errors,
             ),
+            warnings=_warn_of_no_rows(clients, lender.whole.sums.rows),
         )
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
@@ -217,6 +218,18 @@ def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
         ModelKind.BEST: wishing,
         ModelKind.TOGETHER: np.ones_like(wishing),
     }
+
+
+def _warn_of_no_rows(clients: Sequence[str], rows: Floats) -> tuple[str, ...]:
+    """Return one warning about all clients that brought no rows (N,), if there are any."""
+    without = [client for client, count in zip(clients, rows, strict=True) if not count]
+    if not without:
+        return ()
+    warning = (
+        f"no sums came from {', '.join(map(repr, without))}: no rows, or too few for their policies; they bring "
+        "nothing to others, are alone, and have the model of a typical client"
+    )
+    return (warning,)
 
 
 def _warn_of_few_rows(

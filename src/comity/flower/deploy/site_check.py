@@ -1,5 +1,6 @@
 """A site's own check: whether its file and rows are valid, and whether it can reach the coordinator."""
 
+import math
 import re
 import socket
 import ssl
@@ -19,13 +20,17 @@ _CONNECTION_TIMEOUT = 10.0
 def check_site(directory: Path) -> Iterator[str]:
     """Yield a sentence for each check that passed; the first that fails is an `InputError`."""
     site = Site.read(directory / "site.toml")
-    rows = getattr(site.member(), "rows", None)
+    member = site.member()
+    rows = getattr(member, "rows", None)
     yield f"{site.name}: " + (
         "examples from its factory" if rows is None else f"{len(rows):,} rows, {len(rows.columns)} columns"
     )
     policy = site.policy
     noise = "no noise" if site.privacy is None else f"noise {site.privacy.noise:g}"
     yield f"policy: {len(policy.questions)} kinds of questions allowed, about {policy.least_rows} rows or more; {noise}"
+    if rows is not None:
+        limit = f"at most {policy.disclosure:.0%}" if math.isfinite(policy.disclosure) else "no limit"
+        yield f"disclosed so far: {member.disclosed:.1%} of the numbers in its rows; {limit}"
     settings = read_text(directory / "settings.sh")
     address = _ADDRESS.search(settings)
     if address is None:

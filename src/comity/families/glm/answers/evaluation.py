@@ -18,6 +18,8 @@ def evaluate(rows: Rows, question: Evaluate) -> Evaluation:
     with J parts, the variance is multiplied by 1 + J / (J - 1) (Nadeau and Bengio 2003).
     """
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
+    if not len(here.target):
+        return Evaluation(*np.full((4, len(question.parameters)), np.nan))
     metric = METRICS[question.metric]
     drawn = resample_counts(len(here.target), question.split.seed, rows.owner)
     kinds = [_Judged(metric, here, splits.judge, models, drawn) for models in question.parameters]

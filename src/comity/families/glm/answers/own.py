@@ -17,7 +17,7 @@ _INTERCEPT_SHARE = 1e-2
 
 
 def fit_own(rows: Rows, question: FitOwn) -> FitOwnAnswer:
-    """Return the client's own model of all rows and of all but each fold."""
+    """Return the client's own model of all rows and of all but each fold; without rows they are zero."""
     loss, masks = rows.encoded(question.schema).loss, rows.splits(question.schema, question.split).masks
     whole = _fit(loss, np.ones(masks.shape[1]))
     fitted = [whole]
@@ -31,6 +31,8 @@ def fit_own(rows: Rows, question: FitOwn) -> FitOwnAnswer:
 def _fit(loss: LogLoss, counts: Floats) -> tuple[Floats, float]:
     """Return the mean model of rows that count, and its mean penalty."""
     model = np.zeros(loss.size)
+    if not counts.any():
+        return model, 1.0
     factors = penalty_factors(loss.size, loss.outputs, _INTERCEPT_SHARE)
     models, scores = [], []
     for log_penalty in _LOG_PENALTIES:
