@@ -8,14 +8,26 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 # The thread counts must be set before numpy is loaded.
-from benchmarks import equilibrium, federation, honest, hypernetwork, neural, planted, speed, truth, uci_adult  # noqa: E402
+from benchmarks import (  # noqa: E402
+    calibration,
+    equilibrium,
+    federation,
+    groups,
+    honest,
+    hypernetwork,
+    neural,
+    planted,
+    speed,
+    uci_adult,
+)
 
 BENCHMARKS = {
     "equilibrium": equilibrium.main,
-    "truth": truth.main,
+    "groups": groups.main,
     "neural": neural.main,
     "planted": planted.main,
     "honest": honest.main,
+    "calibration": calibration.main,
     "adult": uci_adult.main,
     "speed": speed.main,
     "hypernetwork": hypernetwork.main,

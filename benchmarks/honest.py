@@ -1,92 +1,95 @@
 """Whether the gains that are reported are true, on federations whose truth is known."""
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
-from benchmarks.federations import true_losses
+from benchmarks.federations import Solved, in_parallel
+from benchmarks.hierarchies import Setting
 from benchmarks.measure import show
-from comity.core.arrays import Floats
+from benchmarks.mixed import mixed_losses
+from comity.core.arrays import Booleans, Floats
 from comity.core.kinds import ModelKind
-from comity.core.tasks import MetricName, Task
-from comity.deciding.decision import Decision
-from comity.families.family import Request
-from comity.federation import InProcess
-from comity.research.datasets.synthetic import KINDS, TARGET, Kind, Synthetic, planted
-from comity.solving.findings import Findings, learn
-from comity.study import Study
 
-METRICS: dict[Task, MetricName] = {"regression": "rmse", "classes": "log-loss"}
-SEEDS = 6  # of each kind and task
-CLIENTS = (4, 5, 6)  # by seed, over and over
+SETTINGS = (
+    Setting("near, few columns", 4, 30, 3, apart=0.35),
+    Setting("near", 4, 60, 8, apart=0.35),
+    Setting("unrelated", 8, 30, 3, groups=8),
+    Setting("identical", 4, 60, 8),
+    Setting("near, classes", 4, 100, 8, apart=0.35, task="classes", scale=2.0),
+    Setting("identical, classes", 4, 100, 8, task="classes", scale=2.0),
+)
+SEEDS = 60  # of each setting
 _QUANTILE = 1.96  # of the normal distribution, for an interval of 95 %
-_ALONE, _COALITION, _BEST, _ = range(len(ModelKind))
+_COALITION = list(ModelKind).index(ModelKind.COALITION)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
-    """One federation: how much the reported gains exceed the true ones, a mean over its clients, relative to alone.
+    """One federation: gains of its clients (N,) over being alone, in the metric; positive is better."""
 
-    `coalition` and `best` are of the gains that are reported; `naive` of those that the folds show which also chose.
-    """
-
-    task: Task
-    coalition: float
-    best: float
-    naive: float
-    true_gain: float
+    joined: Booleans
+    true: Floats
+    reported: Floats
+    errors: Floats
+    mixed: Floats
+    mean_error: float
 
 
-def judge(seed: int, kind: Kind, task: Task) -> Judged:
-    drawn = planted(seed, kind, task, CLIENTS[seed % len(CLIENTS)])
-    federation = InProcess(drawn.clients())
-    learned = learn(Request(federation, Study(TARGET, metric=METRICS[task], search="spo", seed=seed)))
-    alone, coalition, best = true_metrics(drawn, learned)
-    reported = np.stack([learned.evaluated.evaluations[client].gains for client in federation.clients], axis=1)
-    values = np.array([learned.evaluated.evaluations[client].values[_ALONE] for client in federation.clients])
-    decision = learned.decision
-    assert isinstance(decision, Decision)
-    losses = np.stack([decision.points["alone"].losses, decision.points["coalition"].losses])
-    if task == "regression":
-        losses = np.sqrt(losses) * learned.problem.schema.target.scale
-    naive = (losses[1] - losses[0]) / losses[0]
-    true = (coalition - alone) / alone
-    # Both metrics are better when they are smaller: a gain is what was lost less.
+def judge(given: tuple[Setting, int]) -> Judged:
+    setting, seed = given
+    solved = Solved.of(setting.draw(seed))
+    losses = [solved.losses(ModelKind.ALONE), solved.losses(ModelKind.COALITION), mixed_losses(solved.synthetic)]
+    alone, coalition, mixed = np.sqrt(losses) if setting.task == "regression" else losses
+    answers = solved.findings.evaluated.evaluations.values()
+    mean_error = solved.findings.evaluated.mean_gain_error
+    assert mean_error is not None
     return Judged(
-        task,
-        coalition=-float((reported[_COALITION] / values - true).mean()),
-        best=-float((reported[_BEST] / values - (best - alone) / alone).mean()),
-        naive=-float((naive - true).mean()),
-        true_gain=-float(true.mean()),
+        joined=np.asarray(solved.joined, np.bool_),
+        true=alone - coalition,
+        reported=-np.array([each.gains[_COALITION] for each in answers]),  # both metrics are better when smaller
+        errors=np.array([each.gain_errors[_COALITION] for each in answers]),
+        mixed=alone - mixed,
+        mean_error=mean_error,
     )
-
-
-def true_metrics(drawn: Synthetic, learned: Findings) -> Floats:
-    """Return the metric of every kind of model and client (3, N) on fresh rows."""
-    models = [learned.evaluated.models[kind] for kind in (ModelKind.ALONE, ModelKind.COALITION, ModelKind.BEST)]
-    losses = np.stack([true_losses(drawn, learned.problem.schema, each) for each in models])
-    return np.sqrt(losses) if drawn.task == "regression" else losses
 
 
 def main() -> None:
-    every = [judge(seed, kind, task) for kind, task, seed in product(KINDS, METRICS, range(SEEDS))]
-    print(f"\n{len(every)} planted federations: gain reported minus true gain, as a share of the metric alone")
+    print("\nReported minus true gain of clients that joined a coalition: RMSE, or log loss")
     rows = []
-    for name, some in (
-        *((METRICS[task], [each for each in every if each.task == task]) for task in METRICS),
-        ("both", every),
-    ):
-        cells = [_interval([getattr(each, which) for each in some]) for which in ("coalition", "best", "naive")]
-        rows.append([name, f"{len(some)}", f"{np.mean([each.true_gain for each in some]):.2%}", *cells])
+    for setting in SETTINGS:
+        every = in_parallel(judge, [(setting, seed) for seed in range(SEEDS)])
+        sums = np.array([(each.reported - each.true)[each.joined].sum() for each in every])
+        counts = np.array([each.joined.sum() for each in every])
+        bias = sums.sum() / counts.sum()
+        # Clients of one federation are not independent.
+        error = _QUANTILE * np.sqrt(((sums - bias * counts) ** 2).sum()) / counts.sum()
+        true, reported, errors, mixed = (
+            np.concatenate([getattr(each, name) for each in every]) for name in ("true", "reported", "errors", "mixed")
+        )
+        joined = np.concatenate([each.joined for each in every])
+        covered = np.abs(true - reported)[joined] <= _QUANTILE * errors[joined]
+        whole = [
+            abs(each.true.mean() - each.reported.mean()) <= _QUANTILE * each.mean_error
+            for each in every
+            if each.joined.any()
+        ]
+        rows.append(
+            [
+                f"{setting.name}: {setting.clients} clients, {setting.rows} rows, {setting.columns} columns",
+                f"{joined.sum()} of {joined.size}",
+                f"{true[joined].mean():+.4f}",
+                f"{reported[joined].mean():+.4f}",
+                f"{bias:+.4f} ({bias - error:+.4f} to {bias + error:+.4f})",
+                f"{covered.mean():.1%}",
+                f"{np.mean(whole):.1%}",
+                f"{(true[joined] < 0).mean():.0%}",
+                f"{true.mean():+.4f}",
+                f"{mixed.mean():+.4f}",
+            ]
+        )
     show(
-        ["metric", "federations", "true gain", "bias: in the coalition", "bias: at best", "bias if not honest"],
+        ["setting", "joined", "true gain", "reported", "bias", "intervals of 95 % cover", "those of the consortium",
+         "truly worse off", "true gain of all", "of a mixed model"],
         rows,
-    )
-
-
-def _interval(values: list[float]) -> str:
-    """Return the mean over federations with its interval of 95 %; clients of one federation are not independent."""
-    error = _QUANTILE * np.std(values, ddof=1) / np.sqrt(len(values))
-    mean = np.mean(values)
-    return f"{mean:+.2%} ({mean - error:+.2%} to {mean + error:+.2%})"
+    )  # fmt: skip

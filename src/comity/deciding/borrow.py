@@ -33,7 +33,7 @@ from comity.game.proof import edges_to_check
 
 _MIN_GAIN = 1e-9  # in units of the loss: less may be rounding
 _GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
-_LEFT_OPEN = 1.2  # by how much the variance of a gain exceeds what the models say; measured on planted federations
+_LEFT_OPEN = 1.0  # by how much the variance of a gain exceeds what the models say; measured on planted federations
 
 
 class Lender(Protocol):
@@ -91,6 +91,7 @@ class Borrowed:
         weights: Of each kind of model, how much comes from whose rows (N, N).
         models: The personal models (N, d) in the coalition and at best.
         pulls: Their pulls (N,).
+        by: The number of the procedure (N,) whose pulls a client has.
         alone: The expected loss of each client alone (N,).
         gains: The expected gains (N,) in the coalition and at best, in units of the loss.
         errors: The standard deviations (N,) of these gains.
@@ -107,6 +108,7 @@ class Borrowed:
     weights: Mapping[ModelKind, Floats]
     models: Mapping[ModelKind, Floats]
     pulls: Mapping[ModelKind, Floats]
+    by: Integers
     alone: Floats
     gains: Mapping[ModelKind, Floats]
     errors: Mapping[ModelKind, Floats]
@@ -204,6 +206,7 @@ class _Borrower:
             weights=self._weights(),
             models=models,
             pulls=dict.fromkeys(models, pull),
+            by=self.by,
             alone=self.alone,
             gains=gains,
             errors=errors,

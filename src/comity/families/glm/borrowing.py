@@ -131,9 +131,20 @@ class View:
         if procedure.nearest and procedure.size:
             for _ in range(_ROUNDS):
                 self.order = self._nearest(self.models(procedure))
+                self._members.clear()
+
+    @cached_property
+    def _members(self) -> dict[tuple[int, bool], sparse.csr_array]:
+        return {}
 
     def members(self, procedure: Procedure) -> sparse.csr_array:
         """Return each client's set (N, N), of which it is a member itself."""
+        key = procedure.size, procedure.nearest
+        if key not in self._members:
+            self._members[key] = self._find_members(procedure)
+        return self._members[key]
+
+    def _find_members(self, procedure: Procedure) -> sparse.csr_array:
         clients = len(self.sums)
         if procedure.nearest:
             chosen = _as_sets(self.order[:, : procedure.size], clients)
