@@ -105,7 +105,7 @@ def jobs_give_the_result_of_one_process(trial: Deployment, rows: dict[str, Path]
 
 LIARS = {
     "c": "    return replace(answer, gram=answer.gram * np.nan)",
-    "d": "    return replace(answer, gram=answer.gram[:1])",
+    "d": "    return replace(answer, gram=answer.gram[:, :1])",
 }
 LIAR = """
 from dataclasses import replace

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-
 THREE = ("North", "South", "West")
 FOUR = (*THREE, "East")
 

@@ -278,7 +278,7 @@ class Borrowing:
         """The expected loss (N,) of the common procedure, leaning on that of all clients."""
         found = self.losses[:, self.number]
         mean = found.sum() / max(self.rows.sum(), 1.0)
-        return np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0)
+        return np.asarray(np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0))
 
     @property
     def alone_excess(self) -> Floats:
