@@ -156,7 +156,7 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
         assert asked == ["describe", "moments", "evaluate"]
 
     # Two sites send invalid answers: that is reported, and the others continue.
-    settings, max_rounds = STUDIES["ridge"]
+    settings = STUDIES["ridge"][0]
     write_study(trial, settings)
     shorten_waits(trial, grace=20)  # half of which passes between attempts
     for name, spoil in LIARS.items():
@@ -184,5 +184,4 @@ def a_job_survives_what_happens_to_sites_and_to_the_coordinator(
     assert any("client 'c' left" in note for note in found.warnings)
     assert any("client 'd' was not connected" in note for note in found.warnings)
     here = comity.solve({name: str(rows[name]) for name in ("a", "b")}, **settings)
-    assert found.traffic["rounds"] == here.traffic["rounds"] <= max_rounds
     np.testing.assert_allclose(found.models["best"], here.models["best"], atol=1e-6)
