@@ -168,11 +168,12 @@ class Disclosed:
             return self.table
         if len(self.table.frame) < self.policy.least_rows:
             return self._none
-        if not self.limited or self.table.noise is not None:
+        if not self.limited:
             return self.table
         schema, split = question.schema, question.split
         if (schema, split) not in self._limited:
-            self._limited[schema, split] = self._limit(schema, split)
+            noisy = self.table.noise is not None and self.table.noise.noisy
+            self._limited[schema, split] = (Plan(split.folds), self.table) if noisy else self._limit(schema, split)
         plan, rows = self._limited[schema, split]
         if isinstance(question, Evaluate):
             self._check_all_count(question, rows)
