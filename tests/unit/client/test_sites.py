@@ -204,6 +204,7 @@ def test_sites_make_a_federation(place: Path) -> None:
         members.append(comity.Site.read(place / name / "site.toml").member())
     result = comity.solve(comity.InProcess(tuple(members)), target="y", folds=2, repeats=1, judges=2)
     assert result.clients == ("North", "South")
-    assert [line.question for line in read_log(place / "North" / "audit.jsonl")] == ["describe", "moments", "evaluate"]
+    asked = [line.question for line in read_log(place / "North" / "audit.jsonl")]
+    assert asked == ["describe", "moments", "evaluate", "privacy"]
     with pytest.raises(RefusedError, match="client 'North' answers questions about the target 'y'"):
         comity.solve(comity.InProcess(tuple(members)), target="z", folds=2, repeats=1, judges=2)
