@@ -190,7 +190,7 @@ def test_site_says_what_may_be_asked(trial: Path) -> None:
         "target": "died",
         "log": "audit.jsonl",
         "received": "received",
-        "policy": {"least_rows": 10, "largest_answer": 67108864, "share_utilities": False},
+        "policy": {"disclosure": 0.5, "least_rows": 10, "largest_answer": 67108864, "share_utilities": False},
     }
 
 

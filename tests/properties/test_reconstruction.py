@@ -33,6 +33,14 @@ def site(directory: Path, name: str, rows: pd.DataFrame, policy: str = "") -> Cl
     return Site.read(here / "site.toml").member()
 
 
+def sites(directory: Path, rows: int) -> list[Client]:
+    """Return two sites with some rows, and one with enough to hold some out."""
+    return [
+        site(directory, name, table(count, seed))
+        for seed, (name, count) in enumerate([("a", rows), ("b", rows), ("c", 300)])
+    ]
+
+
 def federation(clients: list[Client]) -> tuple[comity.InProcess, list[Eavesdropper]]:
     members = [Eavesdropper(client) for client in clients]
     return comity.InProcess(tuple(members)), members
@@ -55,11 +63,11 @@ def test_the_attack_finds_the_rows_of_clients_without_a_limit(rows, options, lea
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_default_answers_over_a_network_show_no_row(rows, tmp_path):
-    asked, members = federation([site(tmp_path, name, table(rows, seed)) for seed, name in enumerate("abc")])
+    asked, members = federation(sites(tmp_path, rows))
     result = comity.solve(asked, target="y")
     assert [found(member, limited=True) for member in members] == [0, 0, 0]
     for member in members:
-        assert member.client.disclosed == pytest.approx(count(member) / (rows * (COLUMNS + 1)))
+        assert member.client.disclosed == pytest.approx(count(member) / (len(member.client.rows) * (COLUMNS + 1)))
         assert 0 < member.client.disclosed <= 0.5
         assert result.disclosure[member.name] == {"disclosed": member.client.disclosed, "limit": 0.5}
 
@@ -82,7 +90,7 @@ def count(member: Eavesdropper) -> float:
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_no_settings_of_any_number_of_jobs_show_a_row(rows, tmp_path):
-    asked, members = federation([site(tmp_path, name, table(rows, seed)) for seed, name in enumerate("abc")])
+    asked, members = federation(sites(tmp_path, rows))
     refused = []
     for options in [{"folds": folds, "seed": folds} for folds in range(2, 21)] + [{"search": "spo", "resamples": 50}]:
         try:

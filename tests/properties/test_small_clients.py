@@ -1,5 +1,7 @@
 """A client with hardly any rows never ends a job."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,12 +32,14 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize("limit", [math.inf, 0.5])
 @pytest.mark.parametrize("classes", [False, True])
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.filterwarnings("ignore::comity.errors.ComityWarning")
-def test_a_client_with_hardly_any_rows_never_ends_the_job(odd, classes, tmp_path):
-    members = [Client(name, table(60, classes, seed)) for seed, name in enumerate("ABC")]
-    result = comity.solve(comity.InProcess((*members, Client("odd", ODD[odd](classes)))), target="y")
+def test_a_client_with_hardly_any_rows_never_ends_the_job(odd, classes, limit, tmp_path):
+    policy = Policy(disclosure=limit)
+    members = [Client(name, table(60, classes, seed), policy) for seed, name in enumerate("ABC")]
+    result = comity.solve(comity.InProcess((*members, Client("odd", ODD[odd](classes), policy))), target="y")
     assert all(np.isfinite(models).all() for models in result.models.values())
     result.save(tmp_path / "run")
     verify(tmp_path / "run")

@@ -15,7 +15,10 @@ NAMES = ("a", "b", "c", "d")
 
 
 def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NAMES, rows: int = 60) -> dict[str, Path]:
-    """Write sites of two groups, the first two and the others, and return the path of each site's file."""
+    """Write sites of two groups, the first two and the others, and return the path of each site's file.
+
+    They have no limit of disclosure, so that results are those of one process.
+    """
     rng = np.random.default_rng(3)
     files = {}
     for place, name in enumerate(names):
@@ -27,7 +30,7 @@ def write_sites(where: Path, *, classes: bool = False, names: Iterable[str] = NA
         frame["outcome"] = np.where(outcome > 0, "yes", "no") if classes else outcome
         frame.to_csv(site / "rows.csv", index=False)
         files[name] = site / "site.toml"
-        files[name].write_text(f'name = "{name}"\nrows = "rows.csv"\n')
+        files[name].write_text(f'name = "{name}"\nrows = "rows.csv"\n[policy]\ndisclosure = inf\n')
     return files
 
 

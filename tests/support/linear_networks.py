@@ -44,7 +44,7 @@ class Linear:
 
     @property
     def learners(self) -> list[Learner]:
-        return [learner_of(member._table, self.recipe) for member in self.federation.members]
+        return [learner_of(member._disclosed.table, self.recipe) for member in self.federation.members]
 
     def moments(self) -> tuple[Floats, Floats, Floats]:
         """The means of x xᵀ (N, d, d), y x (N, d) and y² (N,) over the rows that train the first network."""

@@ -59,7 +59,7 @@ def learners(session: Session) -> list[Learner]:
     """The clients' learners for a session's recipe."""
     recipe = session.recipe
     return [
-        member.learner(recipe) if isinstance(member, DatasetClient) else learner_of(member._table, recipe)
+        member.learner(recipe) if isinstance(member, DatasetClient) else learner_of(member._disclosed.table, recipe)
         for member in session.federation.members
     ]
 

@@ -84,7 +84,9 @@ _COUNTS: dict[str, Callable[[Any, Any], int]] = {
     "describe": lambda question, answer: _in_description(answer),
     "moments": lambda question, answer: numbers_in_sum(question.schema) * int((answer.rows > 0).sum()),
     "slopes": lambda question, answer: numbers_in_sum(question.schema) * _different_points(question),
-    "expand": lambda question, answer: numbers_in_sum(question.schema) * question.points.shape[1] * 2,
+    "expand": lambda question, answer: (
+        numbers_in_sum(question.schema) * (int((answer.rows > 0).sum()) + question.points.shape[1])
+    ),
     "fit-own": lambda question, answer: np.unique(answer.parameters, axis=0).size + len(np.unique(answer.penalties)),
     "fit-alone": lambda question, answer: answer.parameters.size + answer.penalties.size + answer.losses.size,
     "evaluate": lambda question, answer: _in_evaluation(answer),
@@ -168,11 +170,12 @@ class Disclosed:
             return self.table
         if len(self.table.frame) < self.policy.least_rows:
             return self._none
-        if not self.limited or self.table.noise is not None:
+        if not self.limited:
             return self.table
         schema, split = question.schema, question.split
         if (schema, split) not in self._limited:
-            self._limited[schema, split] = self._limit(schema, split)
+            noisy = self.table.noise is not None and self.table.noise.noisy
+            self._limited[schema, split] = (Plan(split.folds), self.table) if noisy else self._limit(schema, split)
         plan, rows = self._limited[schema, split]
         if isinstance(question, Evaluate):
             self._check_all_count(question, rows)
@@ -209,7 +212,7 @@ class Disclosed:
         rows, max_parts = len(here.target), split.folds
         if here.classes:  # dealt into more parts, a class would be rare in each
             sizes = np.bincount(here.target.astype(np.intp))
-            max_parts = min(max_parts, *(max(size // self.least, 1) for size in sizes[sizes >= self.least].tolist()))
+            max_parts = min([max_parts, *(size // self.least for size in sizes.tolist() if size >= self.least)])
         max_parts = min(max_parts, max(rows // self.policy.least_part, 1))
         categories = tuple(each.name for each in schema.columns if isinstance(each, CategoryColumn))
         asked = Describe(schema.target.name, bool(here.classes), categories=categories)

@@ -38,9 +38,11 @@ def check(grid: Grid, roster: Roster, study: Study, patience: Patience, notify: 
                 rows = f"{problem.rows[name]:,} rows" if problem.rows[name] else "no rows, or too few for its policy"
                 notify(f"client {name!r} is connected, with {rows}")
             for name, each in ask_privacy(federation, (), problem.limited)[1].items():
-                notify(
-                    f"client {name!r} has disclosed {each['disclosed']:.0%} of its rows, at most {each['limit']:.0%}"
-                )
+                told = f"{each['disclosed']:.0%} of the numbers in its rows; its limit is {each['limit']:.0%}"
+                notify(f"client {name!r} has disclosed {told}")
+            if study.model == "linear" and study.search != "borrow" and problem.limited:
+                limited = ", ".join(map(repr, problem.limited))
+                problems.append(f"the search {study.search!r} asks for more than the limits of {limited} let out")
             notify(
                 f"columns that all clients have: {len(problem.schema.columns)}; "
                 f"metric of {target.name!r}: {problem.metric}"

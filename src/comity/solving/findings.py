@@ -88,18 +88,15 @@ def find(request: Request, problem: Problem, fit: Fit) -> Findings:
         decisions = _decide_all(decide_on, searchers, split, progress)
         progress("measuring for the proof", 0, 1)
         game, certificate = prove(searchers[0], decisions[0])
-    evaluated = fit.evaluate(decisions)
-    privacy, disclosure = ask_privacy(federation, problem.private, problem.limited)
     return Findings(
         problem=problem,
         fit=fit,
         decision=decisions[0],
         game=game,
         certificate=certificate,
-        evaluated=evaluated,
+        evaluated=fit.evaluate(decisions),
         resampled=tuple(decisions[1 + split.judges :]),
-        privacy=privacy,
-        disclosure=disclosure,
+        privacy=ask_privacy(federation, problem.private)[0],
     )
 
 

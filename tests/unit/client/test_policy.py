@@ -28,6 +28,8 @@ from support.small_client import ask_moments, rows, schema
         ({"target": ""}, "target is ''; it must be the name of a column"),
         ({"target": 3}, "target is 3"),
         ({"share_utilities": "yes"}, "share_utilities is 'yes'; it must be true or false"),
+        ({"disclosure": 0.0}, "disclosure is 0.0; it must be a number, more than 0, or inf for no limit"),
+        ({"disclosure": True}, "disclosure is True"),
         ({"only_private": 1}, "only_private is 1"),
     ],
 )

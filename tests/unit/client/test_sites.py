@@ -53,7 +53,7 @@ def test_a_site_with_everything(place: Path) -> None:
         place / "logs/audit.jsonl",
     )
     assert site.policy == comity.Policy(
-        ("describe", "moments", "evaluate", "privacy"), 15, 1_000_000, "y", share_utilities=True
+        ("describe", "moments", "evaluate", "privacy"), 15, 1_000_000, "y", share_utilities=True, disclosure=0.5
     )
     assert (site.privacy.clip, site.privacy.noise, site.privacy.delta, site.privacy.epsilon) == (5.0, 1.5, 1e-5, 8.0)
     site.log.parent.mkdir()
@@ -66,7 +66,7 @@ def test_a_site_with_everything(place: Path) -> None:
 
 def test_a_site_with_little(place: Path) -> None:
     site = comity.Site.read(str(written(place, 'name = "North"\nrows = "rows.csv"\n')))
-    assert (site.target, site.privacy, site.policy) == (None, None, comity.Policy())
+    assert (site.target, site.privacy, site.policy) == (None, None, comity.Policy(disclosure=0.5))
     assert (site.log, site.received) == (place / "audit.jsonl", place / "received")
     site.member().answer(Describe("z"))
     assert len(read_log(place / "audit.jsonl")) == 1
@@ -118,6 +118,7 @@ BASE = 'name = "North"\nrows = "rows.csv"\n'
         (BASE + "[policy]\nleast_rows = 2.5", r"\[policy\] least_rows is 2.5"),
         (BASE + '[policy]\nquestions = ["momints"]', r"\[policy\] there is no question 'momints'; did you mean"),
         (BASE + "[policy]\nlargest_answer = -1", r"\[policy\] largest_answer is -1"),
+        (BASE + "[policy]\ndisclosure = 0", r"\[policy\] disclosure is 0; it must be a number, more than 0, or inf"),
         (BASE + '[policy]\nshare_utilities = "no"', r"\[policy\] share_utilities is 'no'"),
         (BASE + "[policy]\nonly_private = true", r"\[policy\] only_private is true and there is no noise"),
         (BASE + "[privacy]\nclipp = 1", r"\[privacy\] there is no setting 'clipp'; did you mean 'clip'"),
@@ -203,6 +204,7 @@ def test_sites_make_a_federation(place: Path) -> None:
         members.append(comity.Site.read(place / name / "site.toml").member())
     result = comity.solve(comity.InProcess(tuple(members)), target="y")
     assert result.clients == ("North", "South")
-    assert [line.question for line in read_log(place / "North" / "audit.jsonl")] == ["describe", "moments", "evaluate"]
+    asked = [line.question for line in read_log(place / "North" / "audit.jsonl")]
+    assert asked == ["describe", "moments", "evaluate", "privacy"]
     with pytest.raises(RefusedError, match="client 'North' answers questions about the target 'y'"):
         comity.solve(comity.InProcess(tuple(members)), target="z")

@@ -192,8 +192,8 @@ def test_a_job_needs_two_clients(sites, job):
 
 
 def test_a_refusal_ends_the_job_with_the_client_and_the_reason(sites, job):
-    (sites["c"].parent / "rows.csv").write_text("age,dose,weight,outcome\n1,2,3,4\n")
-    with pytest.raises(RefusedError, match="'c' has 1 row and"):
+    sites["c"].write_text('name = "c"\nrows = "rows.csv"\n[policy]\nlargest_answer = 10\n')
+    with pytest.raises(RefusedError, match="client 'c' does not answer the question 'describe': the answer has"):
         coordinate(grid_of(sites), job, lambda message: None)
 
 

@@ -34,13 +34,18 @@ def checked(tmp_path, sites, study="") -> list[str]:
     return messages
 
 
-def test_a_study_that_can_run_passes_and_only_columns_are_asked_for(tmp_path):
+def test_a_study_that_can_run_passes_and_only_columns_and_disclosure_are_asked_for(tmp_path):
     sites = write_sites(tmp_path / "sites")
+    sites["b"].write_text('name = "b"\nrows = "rows.csv"\n')
     messages = checked(tmp_path, sites)
     assert messages[-1] == "all checks passed"
     assert "client 'a' is connected, with 60 rows" in messages
-    for path in sites.values():
-        assert [line.question for line in read_log(path.parent / "audit.jsonl")] == ["describe"]
+    assert [each for each in messages if "disclosed" in each] == [
+        "client 'b' has disclosed 3% of the numbers in its rows; its limit is 50%"
+    ]
+    for name, path in sites.items():
+        asked = [line.question for line in read_log(path.parent / "audit.jsonl")]
+        assert asked == ["describe", *["privacy"] * (name == "b")]
 
 
 def test_missing_clients_and_forbidden_questions_are_reported_together(tmp_path):

@@ -82,7 +82,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a better figure": (add("utilities", "North", "coalition", "value", amount=0.01), GAIN),
     "no gain known": (put("utilities", "North", "gain", "value", value=None), "only one is known"),
     "a negative error": (put("utilities", "North", "alone", "error", value=-1.0), IMPOSSIBLE),
-    "no rows": (put("utilities", "North", "rows", value=0), IMPOSSIBLE),
+    "fewer than no rows": (put("utilities", "North", "rows", value=-1), IMPOSSIBLE),
     "a weight on an outsider": (move_weight, "model of 'North' in its coalition has weights on others"),
     "weights beyond the whole": (put("weights", "best", "West", value={"West": 1.5}), "not shares of a whole"),
     "not alone when alone": (put("weights", "alone", "North", value={"South": 1.0}), "'alone' have weights on others"),
