@@ -14,6 +14,7 @@ from comity.core.tasks import Task
 
 FEDERATIONS = 320
 KINDS = ("groups", "near", "unrelated", "identical")
+TASKS: tuple[Task, ...] = ("regression", "classes")
 BINS = ((0.5, 0.7), (0.7, 0.9), (0.9, 1.001))
 _MOST_EDGES = 60  # of a federation, drawn at random
 
@@ -31,8 +32,7 @@ class Told:
 def draw(seed: int) -> Setting:
     """Return a setting at random: 2 to 100 clients, numbers or classes, of one of the kinds by turns."""
     rng = np.random.default_rng([seed, 77])
-    kind, task = KINDS[seed % len(KINDS)], ("regression", "classes")[seed // len(KINDS) % 2]
-    return setting(kind, task, rng)
+    return setting(KINDS[seed % len(KINDS)], TASKS[seed // len(KINDS) % len(TASKS)], rng)
 
 
 def setting(kind: str, task: Task, rng: np.random.Generator) -> Setting:

@@ -63,7 +63,7 @@ def true_group_losses(solved: Solved, group: np.ndarray) -> np.ndarray:
     synthetic, losses = solved.synthetic, np.empty(len(group))
     rows = synthetic.test_rows()
     for number in np.unique(group):
-        here = np.flatnonzero(group == number)
+        here = np.flatnonzero(group == number).tolist()
         x = np.vstack([synthetic.rows[i][0] for i in here])
         y = np.concatenate([synthetic.rows[i][1] for i in here])
         scores = rows.to_numpy() @ _fit(x, y, synthetic.task == "classes")

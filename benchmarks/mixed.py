@@ -28,19 +28,19 @@ def fit(synthetic: Synthetic) -> Floats:
     models = np.zeros((len(data), size))
     mean, spread, noise = np.zeros(size), 0.3 * np.eye(size), 1.0
     for _ in range(_ROUNDS[synthetic.task]):
-        inverse = np.linalg.inv(spread)
+        inverse: Floats = np.asarray(np.linalg.inv(spread))
         covariances, left = [], 0.0
         for i, (x, y) in enumerate(data):
             if classes:
                 models[i], covariance = _newton(x, y, models[i], mean, inverse)
             else:
-                covariance = np.linalg.inv(x.T @ x / noise + inverse)
+                covariance = np.asarray(np.linalg.inv(x.T @ x / noise + inverse))
                 models[i] = covariance @ (x.T @ y / noise + inverse @ mean)
                 left += ((y - x @ models[i]) ** 2).sum() + np.trace(covariance @ x.T @ x)
             covariances.append(covariance)
         mean = models.mean(axis=0)
         apart = models - mean
-        spread = (sum(covariances) + apart.T @ apart) / len(data) + 1e-5 * np.eye(size)
+        spread = np.asarray((sum(covariances) + apart.T @ apart) / len(data) + 1e-5 * np.eye(size))
         noise = 1.0 if classes else left / rows
     return models
 
@@ -52,4 +52,4 @@ def _newton(x: Floats, y: Floats, start: Floats, mean: Floats, inverse: Floats) 
         yes = 1 / (1 + np.exp(-(x @ model)))
         curvature = (x * (yes * (1 - yes))[:, None]).T @ x + inverse
         model = model - np.linalg.solve(curvature, x.T @ (yes - y) + inverse @ (model - mean))
-    return model, np.linalg.inv(curvature)
+    return model, np.asarray(np.linalg.inv(curvature))

@@ -21,8 +21,8 @@ from comity.core.arrays import Floats
 
 _SCALES = np.array([0.3, 1.0, 3.0, 10.0, 30.0])
 _SEEN_BEFORE = np.array([2.0, 6.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
-_EXPECTED_FACTOR = 1.15  # models alone err most where a client has no rows; measured on planted federations
-_PRIOR_OF_FACTORS = 2.0  # the precision of a factor a around what is expected
+EXPECTED_FACTORS = np.array([1.15, 1.0])  # alone and the rest; measured on planted federations
+_PRIOR_OF_FACTORS = 0.5  # the precision of a factor a around what is expected
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
 _JITTER = 1e-6  # relative, so that procedures that are the same do not make matrices singular
@@ -84,7 +84,7 @@ def weigh(evidence: Evidence, common: int) -> Posterior:
     jitter = small[:, None, None] * np.eye(count - 1)
     noises, spreads, means = evidence.noise[grid] + jitter, evidence.spread[grid] + jitter, expected[:, others]
     kinds = np.stack([others == 0, others != 0]).astype(np.float64)  # a factor for being alone, one for the rest
-    factors, shares = np.ones(2), _SEEN_BEFORE / _SEEN_BEFORE.sum()
+    factors, shares = EXPECTED_FACTORS, _SEEN_BEFORE / _SEEN_BEFORE.sum()
     for _ in range(_ROUNDS):
         centre = means * (factors @ kinds)
         fits, inverses = [], []
@@ -100,7 +100,7 @@ def weigh(evidence: Evidence, common: int) -> Posterior:
         mixed = np.einsum("sn,snab->nab", weights * known, np.array(inverses))
         by_kind = kinds[:, None, :] * means  # (2, N, K - 1)
         system = np.einsum("ina,nab,jnb->ij", by_kind, mixed, by_kind) + _PRIOR_OF_FACTORS * np.eye(2)
-        right = np.einsum("ina,nab,nb->i", by_kind, mixed, observed) + _PRIOR_OF_FACTORS * _EXPECTED_FACTOR
+        right = np.einsum("ina,nab,nb->i", by_kind, mixed, observed) + _PRIOR_OF_FACTORS * EXPECTED_FACTORS
         new = np.maximum(np.linalg.solve(system, right), 0.0)
         seen = (weights * known).sum(axis=1) + _SEEN_BEFORE
         seen /= seen.sum()

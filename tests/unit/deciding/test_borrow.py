@@ -186,13 +186,13 @@ class ByHand:
         order = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [2, 0, 1]])[target]
         return order[present[order]]
 
-    def personal(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+    def personal(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         return np.where(members.toarray().sum(axis=1) > 1, self.away, 2.0)[:, None]
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
         return ((one - other) ** 2)[:, 0], np.full(len(target), 0.1)
 
-    def shares(self, target: Integers, members: sparse.csr_array, pull: Floats) -> Floats:
+    def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         sets = members.toarray()
         return sets / sets.sum(axis=1, keepdims=True)
 

@@ -24,6 +24,8 @@ from comity.families.glm.searcher import FrontSearcher
 from comity.families.problem import Problem
 from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
 
+_USUAL_SLOPE = 0.5  # what an AUC or accuracy rises by, for each share of the log loss that is gained
+_SHARES_SEEN = 0.05  # the sum of shares of the loss for which that is taken as seen
 _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
 
 
@@ -123,8 +125,8 @@ class LinearFit(Fit):
         errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
         common_of = _shares(decision.common_error, decision.alone)
         common = _shares(lender.alone_excess, lender.level + lender.alone_excess).sum()
-        gained = np.nansum([each.gains[1] for each in own.values()])
-        slope = float(gained / common) if common > 0 and (gained > 0) == metric.more_is_better else 0.0
+        gained = float(np.nansum([each.gains[1] for each in own.values()]))
+        slope = (max(gained, 0.0) + _USUAL_SLOPE * _SHARES_SEEN) / (max(common, 0.0) + _SHARES_SEEN)
         evaluations, common_errors = {}, np.zeros(len(clients))
         for place, client in enumerate(clients):
             alone, _, pooled = own[client].values

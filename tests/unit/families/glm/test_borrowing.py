@@ -27,19 +27,21 @@ def random_view(seed: int, clients: int) -> View:
 
 
 def random_sets(seed: int, clients: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return targets, sets that hold them, and pulls."""
+    """Return targets, sets that hold them, and procedures."""
     rng = np.random.default_rng(seed)
     target = rng.integers(0, clients, size=10)
     members = rng.random((10, clients)) < 0.5
     members[np.arange(10), target] = True
-    return target, members, rng.choice([1.0, 0.1, 0.006], size=10)
+    return target, members, rng.choice([1, 2, 5], size=10)
 
 
 def test_procedures_try_each_size_once_with_each_pull() -> None:
     for clients in (2, 3, 6, 30, 100):
         tried = procedures(clients)
-        assert tried[0] == Procedure(0, 0.0)
+        assert tried[0] == Procedure(0)
         assert len(set(tried)) == len(tried)
+        for each in tried[1:]:
+            assert [one.pulls for one in each.tries()] == [(pull,) for pull in each.pulls]
         assert all(1 <= each.size < clients for each in tried[1:])
         assert {each.size for each in tried if not each.nearest} == {min(clients - 1, 64)}
 
@@ -69,7 +71,7 @@ def test_the_nearest_are_the_same_in_batches_and_at_most_so_many(monkeypatch: py
 @settings(max_examples=15, deadline=None)
 def test_members_are_the_nearest_that_half_of_the_others_have_too(seed: int, clients: int, data: st.DataObject) -> None:
     view, size = random_view(seed, clients), data.draw(st.integers(1, clients - 2))
-    found = view.members(Procedure(size, 1.0)).toarray()
+    found = view.members(Procedure(size)).toarray()
     nearest = [set(view.order[client, :size].tolist()) for client in range(clients)]
     for client in range(clients):
         kept = {client}
@@ -95,15 +97,15 @@ def test_in_a_circle_everybody_is_in_as_many_sets_and_all_are_connected(clients:
 
 def test_anybody_is_everybody_if_so_many_are_there() -> None:
     view = random_view(3, 6)
-    procedure = Procedure(5, 0.3, nearest=False)
+    procedure = Procedure(5, False, (0.3,), (1.0,))
     assert (view.members(procedure).toarray() == 1).all()
     np.testing.assert_allclose(view.models(procedure), view.pulled(0.3).models(view.members(procedure)), atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_shares_sum_to_one_within_the_set(seed: int) -> None:
-    target, members, pull = random_sets(seed)
-    shares = two_groups().shares(target, sparse.csr_array(members.astype(float)), pull)
+    target, members, number = random_sets(seed)
+    shares = two_groups().shares(target, sparse.csr_array(members.astype(float)), number)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert (shares >= 0).all()
     assert (shares[~members] == 0).all()
@@ -111,28 +113,45 @@ def test_shares_sum_to_one_within_the_set(seed: int) -> None:
     np.testing.assert_allclose(shares[alone, target[alone]], 1.0)
 
 
-def test_shares_without_pull_are_those_of_rows() -> None:
+def test_shares_without_pull_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the least pull rows are pooled, so that clients with as many rows have about as large shares."""
     members = sparse.csr_array(np.array([[1.0, 1, 1, 0, 0, 0]]))
-    shares = two_groups().shares(np.array([0]), members, np.array([1e-6]))
+    monkeypatch.setattr(two_groups(), "kept", [Procedure(0), Procedure(2, True, (1e-6,), (1.0,))])
+    shares = two_groups().shares(np.array([0]), members, np.array([1]))
     np.testing.assert_allclose(shares[0], [1 / 3, 1 / 3, 1 / 3, 0, 0, 0], atol=0.1)
 
 
 @pytest.mark.parametrize("batch", [20, 2e7])
-def test_personal_models_are_those_of_each_pull(batch: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_personal_models_are_the_mean_of_those_of_each_pull(batch: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(borrowing, "_BATCH", batch)
-    target, members, pull = random_sets(7)
-    found = two_groups().personal(target, sparse.csr_array(members.astype(float)), pull)
-    for each, client, among, amount in zip(found, target, members, pull, strict=True):
-        pulled = two_groups().whole.hierarchy.pulled(float(amount))
-        one = pulled.models(sparse.csr_array(among[None].astype(float)), np.array([client]))[0]
-        np.testing.assert_allclose(each, one, atol=1e-8)
+    target, members, number = random_sets(7)
+    found = two_groups().personal(target, sparse.csr_array(members.astype(float)), number)
+    for each, client, among, by in zip(found, target, members, number, strict=True):
+        kept, mean = two_groups().kept[by], np.zeros(4)
+        assert sum(kept.weights) == pytest.approx(1)
+        for pull, weight in zip(kept.pulls, kept.weights, strict=True):
+            pulled = two_groups().whole.hierarchy.pulled(pull)
+            mean += weight * pulled.models(sparse.csr_array(among[None].astype(float)), np.array([client]))[0]
+        np.testing.assert_allclose(each, mean, atol=1e-8)
+
+
+@given(st.lists(st.floats(0, 50), min_size=3, max_size=3), st.floats(0.1, 10))
+def test_pulls_are_weighted_by_likelihood_and_prior(losses: list[float], unit: float) -> None:
+    """The weights are those of Bayes' rule, and pulls that hardly count are left out."""
+    found = Procedure(2, pulls=(1.0, 0.7, 0.1)).weighted(np.array(losses), unit)
+    odds = {
+        pull: min(pull, 1.0) ** 2 * np.exp((min(losses) - loss) / (2 * unit))
+        for pull, loss in zip((1.0, 0.7, 0.1), losses, strict=True)
+    }
+    total = sum(odds[pull] for pull in found.pulls)
+    assert list(found.weights) == pytest.approx([odds[pull] / total for pull in found.pulls])
+    assert all(odds[pull] <= 0.0201 * sum(odds.values()) for pull in odds.keys() - set(found.pulls))
 
 
 def test_the_distance_of_the_same_models_is_zero_and_else_that_of_predictions() -> None:
-    target, members, pull = random_sets(8)
+    target, members, number = random_sets(8)
     lender = two_groups()
-    models = lender.personal(target, sparse.csr_array(members.astype(float)), pull)
+    models = lender.personal(target, sparse.csr_array(members.astype(float)), number)
     for found in lender.distance(target, models, models):
         np.testing.assert_array_equal(found, 0.0)
     other = lender.final[target, 0]
@@ -170,7 +189,7 @@ def test_what_is_kept_fits_together() -> None:
     assert [each.size for each in lender.kept] == [0, 1, 2, 3, 4, 5]
     assert lender.losses[:, lender.number].sum() == lender.losses[:, 1:].sum(axis=0).min()
     assert lender.common == lender.kept[lender.number]
-    assert lender.pull_of(lender.number) == lender.common.pull
+    assert min(lender.common.pulls) <= lender.pull_of(lender.number) <= max(lender.common.pulls)
     np.testing.assert_allclose(lender.final[:, 0], lender.whole.alone)
     np.testing.assert_array_equal(lender.rows, 30)
 
