@@ -19,7 +19,7 @@ def write_site(place: Path, name: str, sign: float, seed: int) -> None:
     """Write a site's rows and its settings."""
     rng = np.random.default_rng(seed)
     rows = pd.DataFrame(rng.normal(size=(120, 16)), columns=[f"x{number}" for number in range(16)])
-    rows["stay"] = sign * rows.sum(axis=1) + 2 * rng.normal(size=120)
+    rows["stay"] = sign * rows.sum(axis=1) + 4 * rng.normal(size=120)
     place.mkdir(parents=True)
     rows.to_csv(place / "rows.csv", index=False)
     (place / "site.toml").write_text(
