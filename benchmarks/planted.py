@@ -53,7 +53,7 @@ def main() -> None:
         shares = [f"{means[name]:.0%}" for name in ("want_nobody", "stay_alone")]
         rows.append([f"{kind}, {task}", "1", *(f"{each:.3f}" for each in relative), f"{over:.4f}", *shares])
     show(
-        ["federations", "alone", "pooled", "in coalition", "found (at best)", "found / the lower of both", "want nobody",
+        ["federations", "alone", "pooled", "in coalition", "found (at best)", "found / the lower", "want nobody",
          "stay alone"],
         rows,
     )  # fmt: skip

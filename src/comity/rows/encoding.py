@@ -29,14 +29,16 @@ def summarise(
 
 def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -> ColumnSummary:
     """Return the summary of a column; distinct numbers or texts are listed up to their limit."""
-    present = values.dropna()
-    distinct = int(present.nunique())
+    # Most columns are plain numbers, for which pandas' general ways take ten times as long.
+    plain = values.to_numpy(np.float64) if _is_plain(values) else None
+    present = values.dropna() if plain is None or np.isnan(plain).any() else values
+    distinct = int(present.nunique()) if plain is None else int(np.unique(plain[~np.isnan(plain)]).size)
     summary = ColumnSummary(name, "empty", len(present), len(values) - len(present), distinct)
     if not len(present):
         return summary
     if isinstance(present.dtype, pd.CategoricalDtype):
         return _summarise_text(summary, present, max(max_numbers, _MAX_NUMBERS_AMONG_TEXT), max_texts)
-    dates = pd.api.types.is_datetime64_any_dtype(present)
+    dates = plain is None and pd.api.types.is_datetime64_any_dtype(present)
     numbers = days(present) if dates else np.asarray(present, np.float64)
     finite = numbers[np.isfinite(numbers)]
     with np.errstate(over="ignore"):  # values too large to compute with are reported when a schema is agreed
@@ -116,9 +118,19 @@ def encode(rows: pd.DataFrame, schema: Schema) -> Floats:
     return np.concatenate(parts, axis=1)
 
 
+def _is_plain(values: pd.Series) -> bool:
+    """Return whether a column has floating-point or whole numbers as numpy knows them."""
+    return isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiu"
+
+
 def _standardise(values: pd.Series, column: NumberColumn) -> Floats:
     """Return (x - mean) / scale for each value x, which may be missing but must be a date or finite otherwise."""
-    dates, values = isinstance(column, DateColumn), typed(values)
+    dates = isinstance(column, DateColumn)
+    if _is_plain(values) and not dates:
+        plain = values.to_numpy(np.float64)
+        if not np.isinf(plain).any():
+            return np.asarray((plain - column.mean) / column.scale)
+    values = typed(values)
     if dates or pd.api.types.is_datetime64_any_dtype(values):
         numbers = days(values) if dates else np.full(len(values), np.nan)
     else:

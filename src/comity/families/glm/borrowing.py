@@ -24,14 +24,17 @@ from comity.families.glm.hierarchy import Hierarchy, Pulled
 from comity.families.glm.own import fit_own
 from comity.families.glm.sums import Parts, Sums
 
-_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64)
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+_COARSE_SIZES = (1, 2, 4, 8, 16, 32, 64)  # in the first pass
 _MOST = 64  # collaborators of a client
 _PULLS = (1.0, 0.7, 0.4, 0.1, 0.03, 0.006)
 _PULLS_TO_ANYBODY = (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002)
 _PASSES = 2  # the second time, nearness is that of the models of the best procedure of the first
 _ROUNDS = 6  # of finding the nearest anew by the models that result
+_FEW = 20  # clients, for whom every size is tried in both passes
 _MIN_SUPPORT = 0.5
-_PRIOR_OF_PULL = 2.0  # a pull c below 1, what was learned, has a prior weight of c to this power
+_PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
+_MAX_PRIOR_OF_PULL = 2.0
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
@@ -55,9 +58,12 @@ class Procedure:
         """Return a procedure for each of the pulls alone."""
         return tuple(replace(self, pulls=(pull,), weights=(1.0,)) for pull in self.pulls)
 
-    def weighted(self, losses: Floats, unit: float) -> Procedure:
-        """Return it with pulls weighted by their likelihood: its logarithm is minus loss over twice the unit."""
-        weights = np.minimum(self.pulls, 1.0) ** _PRIOR_OF_PULL * np.exp((losses.min() - losses) / (2 * unit))
+    def weighted(self, losses: Floats, unit: float, prior: float) -> Procedure:
+        """Return it with pulls weighted by likelihood, whose logarithm is minus loss over twice the unit, and a prior.
+
+        The prior weight of a pull c is min(c, 1) to the power `prior`.
+        """
+        weights = np.minimum(self.pulls, 1.0) ** prior * np.exp((losses.min() - losses) / (2 * unit))
         weights = np.where(weights < _NEGLIGIBLE * weights.sum(), 0.0, weights)
         kept = np.flatnonzero(weights).tolist()
         total = float(weights.sum())
@@ -66,13 +72,13 @@ class Procedure:
         )
 
 
-def procedures(clients: int) -> tuple[Procedure, ...]:
+def procedures(clients: int, sizes: tuple[int, ...] = _SIZES) -> tuple[Procedure, ...]:
     """Return the procedures to try with N clients, the first of which is to be alone.
 
     >>> [each.size for each in procedures(3)]
     [0, 1, 2]
     """
-    nearest = [Procedure(size, pulls=_PULLS) for size in _SIZES if size < min(clients - 1, _MOST + 1)]
+    nearest = [Procedure(size, pulls=_PULLS) for size in sizes if size < min(clients - 1, _MOST + 1)]
     anybody = Procedure(min(clients - 1, _MOST), nearest=False, pulls=_PULLS_TO_ANYBODY)
     return (Procedure(0), *nearest, anybody)
 
@@ -233,7 +239,7 @@ class Borrowing:
         tell(len(sums), len(sums) + 1)
         self.rows = (parts.by_part.rows * parts.tested).sum(axis=1)
         for turn in range(_PASSES):
-            self._try_all()
+            self._try_all(_SIZES if turn + 1 == _PASSES or self.clients <= _FEW else _COARSE_SIZES)
             if turn + 1 < _PASSES and self.common.nearest:
                 for view in self.views:
                     view.settle(self.common)
@@ -248,19 +254,21 @@ class Borrowing:
         """What is learned from all rows."""
         return self.views[0]
 
-    def _try_all(self) -> None:
+    def _try_all(self, sizes: tuple[int, ...]) -> None:
         """Try every procedure without each part, and keep for each number of collaborators the best pull."""
         self.kept: list[Procedure] = []
         self.models: list[Floats] = []
         losses: list[Floats] = []
-        for each in procedures(self.clients):
+        # The fewer the clients, the less is known of how far apart they lie.
+        prior = min(_PRIOR_OF_PULL * (self.clients - 1), _MAX_PRIOR_OF_PULL)
+        for each in procedures(self.clients, sizes):
             if not each.size:
                 kept, models = each, self._without_parts(each)
             else:
                 tried = [self._without_parts(one) for one in each.tries()]
                 totals = np.array([self._tested(one).sum() for one in tried])
                 unit = totals.min() / max(self.rows.sum(), 1.0) if self.noise is None else self.noise
-                kept = each.weighted(totals, max(float(unit), _TINY))
+                kept = each.weighted(totals, max(float(unit), _TINY), prior)
                 chosen = [tried[each.pulls.index(pull)] for pull in kept.pulls]
                 models = np.einsum("w,wnfd->nfd", kept.weights, np.array(chosen))
             self.kept.append(kept)

@@ -21,7 +21,7 @@ from comity.core.arrays import Floats, Integers
 from comity.families.glm.sums import Sums
 
 _LEANING = 2.0  # clients for each parameter
-_SHARED_COLUMNS = 1.0  # clients' worth of evidence that all slopes vary alike
+_SHARED_COLUMNS = 4.0  # clients' worth of evidence that all slopes vary alike
 _MAX_STEPS = 40
 _MIN_CHANGE = 2e-3  # of the variances in a step, relative
 _TINY = 1e-9

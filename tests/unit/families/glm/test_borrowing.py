@@ -138,7 +138,7 @@ def test_personal_models_are_the_mean_of_those_of_each_pull(batch: float, monkey
 @given(st.lists(st.floats(0, 50), min_size=3, max_size=3), st.floats(0.1, 10))
 def test_pulls_are_weighted_by_likelihood_and_prior(losses: list[float], unit: float) -> None:
     """The weights are those of Bayes' rule, and pulls that hardly count are left out."""
-    found = Procedure(2, pulls=(1.0, 0.7, 0.1)).weighted(np.array(losses), unit)
+    found = Procedure(2, pulls=(1.0, 0.7, 0.1)).weighted(np.array(losses), unit, 2.0)
     odds = {
         pull: min(pull, 1.0) ** 2 * np.exp((min(losses) - loss) / (2 * unit))
         for pull, loss in zip((1.0, 0.7, 0.1), losses, strict=True)
