@@ -95,6 +95,17 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def format_probability(probability: float) -> str:
+    """Return a probability as a percentage that is never 0 or 100; a dash if it is not known.
+
+    >>> format_probability(0.934), format_probability(0.9999), format_probability(math.nan)
+    ('93 %', '>99 %', '–')
+    """
+    if math.isnan(probability):
+        return "–"
+    return ">99 %" if probability > 0.99 else "<1 %" if probability < 0.01 else format_percent(probability)
+
+
 def format_bytes(number: int) -> str:
     """Return a number of bytes with its unit.
 
