@@ -18,6 +18,7 @@ from comity.core.text import (
     format_number,
     format_probability,
     join,
+    number_coalitions,
 )
 from comity.result.result import Result
 from comity.result.sections import forgiven, stability
@@ -33,11 +34,11 @@ _MIN_ROWS = 3  # clients in the table, however many lines the rest takes
 
 def overview(result: Result, width: int, height: int) -> list[str]:
     """Return a result in at most `height` lines of at most `width` columns."""
-    above = _wrap([_answer(result), *_consortium(result)], width)
+    above = [*_wrap([_answer(result), *_consortium(result)], width), "", *_wrap([_columns(result)], width)]
     below = ["", *_wrap([*_alone(result), *_turned_away(result), *_also_wanted(result)], width)]
     below += ["", *_wrap([*_proof(result), _asked(result)], width)]
-    room = height - len(above) - len(below) - 2  # an empty line, and the head of the table
-    return [*above, "", *_clients(result, width, max(room, _MIN_ROWS)), *(below if below[1] else below[1:])]
+    room = height - len(above) - len(below) - 1  # the head of the table
+    return [*above, *_clients(result, width, max(room, _MIN_ROWS)), *(below if below[1] else below[1:])]
 
 
 def _answer(result: Result) -> str:
@@ -83,6 +84,15 @@ def _mean_alone(result: Result) -> float:
     return sum(known) / len(known)
 
 
+def _columns(result: Result) -> str:
+    """Say what the columns of the table are."""
+    metric = METRICS[result.metric]
+    better = "higher" if metric.more_is_better else "lower"
+    chance = ", and the chance that it is one" if result.study.borrows else ""
+    scores = f"{metric.title} ({metric.meaning}; {better} is better) alone → in the coalition"
+    return f"{scores}, the gain with its 95 % interval{chance}:"
+
+
 def _clients(result: Result, width: int, room: int) -> list[str]:
     """Return a line for each client, or for those that gain most."""
     numbers = _coalition_numbers(result)
@@ -96,12 +106,11 @@ def _clients(result: Result, width: int, room: int) -> list[str]:
     if len(shown) > room:  # those that gain most
         joined = [client for client in shown if client in numbers]
         shown = sorted(joined or shown, key=lambda client: place(client)[1])[: room - 1]
-    metric, places = METRICS[result.metric], _places(result)
-    better = "higher" if metric.more_is_better else "lower"
-    columns = ["coalition", "client", "rows", f"{metric.title} alone → coalition", "gain, 95 % interval"]
+    places = _places(result)
+    columns = ["coalition", "client", "rows", METRICS[result.metric].title, "gain"]
     right = [True, False, True, False, False]
     if result.study.borrows:
-        columns, right = [*columns, "chance to gain"], [*right, True]
+        columns, right = [*columns, "chance"], [*right, True]
     rows = []
     for client in shown:
         standing, joined_others = result.utilities[client], _joined(result, client)
@@ -115,8 +124,7 @@ def _clients(result: Result, width: int, room: int) -> list[str]:
     lines = _fit(columns, rows, right, width)
     if more := len(result.clients) - len(shown):
         lines.append(f"… and {more:,} more: --verbose shows all")
-    note = f"{metric.title}: {metric.meaning}; {better} is better."
-    return [_shorten(note, width), *lines] if len(lines) <= room else lines
+    return lines
 
 
 def _fit(columns: list[str], rows: list[list[str]], right: list[bool], width: int) -> list[str]:
@@ -187,8 +195,8 @@ def _proof(result: Result) -> list[str]:
 
 def _asked(result: Result) -> str:
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
-    traffic = f"{format_bytes(sent)} to the clients, {format_bytes(received)} from them"
-    return f"Asked of the clients: {count(rounds, 'round')} of questions ({traffic}). Their rows stayed with them."
+    traffic = f"{format_bytes(sent)} to them, {format_bytes(received)} back"
+    return f"The clients answered {count(rounds, 'round')} of questions ({traffic}); their rows stayed with them."
 
 
 def _joined(result: Result, client: str) -> bool:
@@ -202,8 +210,9 @@ def _lonely(result: Result) -> list[str]:
 
 def _coalition_numbers(result: Result) -> dict[str, int]:
     """Return the number of each client's coalition, from 1; clients alone have none."""
-    together = [coalition for coalition in result.coalitions if len(coalition) > 1]
-    return {client: number for number, coalition in enumerate(together, 1) for client in coalition}
+    called = number_coalitions(list(map(len, result.coalitions)))
+    named = zip(called, result.coalitions, strict=True)
+    return {client: int(number) for number, coalition in named if number.isdigit() for client in coalition}
 
 
 def _improvement(result: Result, gain: Estimate) -> Estimate:

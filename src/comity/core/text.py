@@ -1,5 +1,6 @@
 """Numbers and names written for people."""
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -84,6 +85,16 @@ def count_coalitions(sizes: Sequence[int]) -> str:
     if not together:
         return "everybody alone"
     return count(together, "coalition") + (f" and {count(alone, 'client')} alone" if alone else "")
+
+
+def number_coalitions(sizes: Sequence[int]) -> list[str]:
+    """Return what people call each coalition: a number from 1 on, or "alone" for a client that is alone.
+
+    >>> number_coalitions([1, 3, 1, 2])
+    ['alone', '1', 'alone', '2']
+    """
+    together = itertools.count(1)
+    return [str(next(together)) if size > 1 else "alone" for size in sizes]
 
 
 def format_percent(share: float) -> str:

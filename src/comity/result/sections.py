@@ -21,6 +21,7 @@ from comity.core.text import (
     format_probability,
     format_weight,
     join,
+    number_coalitions,
     places_for,
 )
 
@@ -76,9 +77,9 @@ def as_html(result: Result) -> str:
     standings = _standings(result)
     numbers = dict(zip(result.clients, result.equilibrium.numbers.tolist(), strict=True))
     head = "".join(f"<th>{escape(name)}</th>" for name in ("coalition", *standings.columns))
-    body = ""
+    body, called = "", _called(result)
     for row in sorted(standings.rows, key=lambda row: numbers[str(row[0])]):
-        cells = (numbers[str(row[0])] + 1, *row)
+        cells = (called[numbers[str(row[0])]], *row)
         body += "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
     lines = "<br>".join(map(escape, (*standings.lines, *_proof(result).lines)))
     return (
@@ -98,9 +99,13 @@ def unmet_reason(wish: UnmetWish, result: Result) -> str:
     return f"{client} wanted {other}; {other} gains {nothing} from {client}{beyond}"
 
 
+def _called(result: Result) -> list[str]:
+    return number_coalitions(list(map(len, result.coalitions)))
+
+
 def _coalitions(result: Result) -> Section:
-    found = result.equilibrium
-    rows = tuple((str(n + 1), str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
+    found, called = result.equilibrium, _called(result)
+    rows = tuple((called[n], str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
     columns = ("coalition", "peel", "members")
     return Section("Coalitions, in the order in which they form", columns, rows, right=columns[:2])
 
@@ -211,11 +216,11 @@ def _probable_contributions(result: Result) -> Section:
         for each in result.contributions
     )
     columns = ("from", "to", "contribution", "probability")
-    line = f"{_wrong_edges(result)} Contribution: how much the loss would rise without that client."
+    line = f"{wrong_edges(result)} Contribution: how much the loss would rise without that client."
     return Section(f"Who contributes what to whom: {loss_unit(result)}", columns, rows, columns[2:], (line,))
 
 
-def _wrong_edges(result: Result) -> str:
+def wrong_edges(result: Result) -> str:
     """Say how many contributions are expected to be wrong."""
     wrong, all_of_them = result.expected_wrong_edges, count(len(result.contributions), "contribution")
     return f"Of {all_of_them}, about {wrong:.1f} can be expected to bring nothing."

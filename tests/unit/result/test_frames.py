@@ -34,9 +34,12 @@ def test_a_row_for_each_client(result: comity.Result) -> None:
     for client, standing in result.utilities.items():
         row = frame.loc[client]
         assert [row[kind.value] for kind in ModelKind] == [getattr(standing, kind).value for kind in ModelKind]
-        assert (row["gain_low"], row["gain"], row["gain_high"]) == pytest.approx(
-            (-standing.gain.high, -standing.gain.value, -standing.gain.low), nan_ok=True
-        )
+        assert row["gain"] == pytest.approx(-standing.gain.value, nan_ok=True)
+        if len(row["members"]) > 1:
+            assert (row["gain_low"], row["gain_high"]) == pytest.approx((-standing.gain.high, -standing.gain.low))
+            assert row["probability"] == standing.probability
+        else:
+            assert row[["gain_low", "gain_high", "probability"]].isna().all(), "nothing is estimated of who is alone"
         assert set(row["members"]) == result.equilibrium.coalition_of(client)
         assert {client, *row["collaborators"]} == result.graph.collaborators_of(client)
 
@@ -46,6 +49,7 @@ def test_a_row_for_each_edge_with_weights_also_for_networkx(result: comity.Resul
     pairs = list(zip(frame["giver"], frame["receiver"], strict=True))
     assert pairs == list(result.graph.edges())
     assert frame["resamples"].isna().all()
+    assert frame["probability"][frame["contribution"].notna()].between(0, 1).all()
     graph = result.to_networkx()
     for (giver, receiver), weight in zip(pairs, frame["weight"], strict=True):
         assert result.weights_of(receiver, "best")[giver] == weight == graph.edges[giver, receiver]["weight"]
