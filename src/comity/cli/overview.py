@@ -16,6 +16,7 @@ from comity.core.text import (
     format_bytes,
     format_change,
     format_number,
+    format_percent,
     format_probability,
     join,
     number_coalitions,
@@ -36,7 +37,7 @@ def overview(result: Result, width: int, height: int) -> list[str]:
     """Return a result in at most `height` lines of at most `width` columns."""
     above = [*_wrap([_answer(result), *_consortium(result)], width), "", *_wrap([_columns(result)], width)]
     below = ["", *_wrap([*_alone(result), *_turned_away(result), *_also_wanted(result)], width)]
-    below += ["", *_wrap([*_proof(result), _asked(result)], width)]
+    below += ["", *_wrap([*_proof(result), *_resampled(result), _asked(result), *_revealed(result)], width)]
     room = height - len(above) - len(below) - 1  # the head of the table
     return [*above, *_clients(result, width, max(room, _MIN_ROWS)), *(below if below[1] else below[1:])]
 
@@ -196,7 +197,21 @@ def _proof(result: Result) -> list[str]:
 def _asked(result: Result) -> str:
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
     traffic = f"{format_bytes(sent)} to them, {format_bytes(received)} back"
-    return f"The clients answered {count(rounds, 'round')} of questions ({traffic}); their rows stayed with them."
+    return f"The clients answered {count(rounds, 'round')} of questions ({traffic}), and sent no rows."
+
+
+def _resampled(result: Result) -> list[str]:
+    """Say how often resamples of the rows gave the same coalitions, if there were any."""
+    sure = result.confidence
+    if sure is None:
+        return []
+    return [f"These coalitions were found in {format_percent(sure.equilibrium)} of {sure.resamples:,} resamples."]
+
+
+def _revealed(result: Result) -> list[str]:
+    """Say where to read what clients with privacy or a limit to disclosure have revealed, if there are any."""
+    stated = [name for name, given in (("privacy", result.privacy), ("disclosure", result.disclosure)) if given]
+    return [f"What was spent of {join(stated)}: --verbose shows it for each client."] if stated else []
 
 
 def _joined(result: Result, client: str) -> bool:
