@@ -2,8 +2,8 @@
 
 import contextlib
 import json
-import re
 import os
+import re
 import signal
 import subprocess
 import time
