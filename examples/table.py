@@ -1,4 +1,4 @@
-"""Eight hospitals in one table: who should train with whom, to predict who dies."""
+"""Eleven hospitals in one table: who should train with whom, to predict how long patients stay."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 import comity
 from comity.report import write_report
 from comity.report.drawing import draw
-from comity.research.datasets.hospitals import hospitals
+from comity.research.datasets.hospitals import CLIENT, TARGET, hospitals
 from comity.research.datasets.paper import figure_1
 
 HERE = Path(__file__).parent
@@ -26,7 +26,7 @@ def main() -> None:
             path.unlink()
     with tempfile.TemporaryDirectory() as place:
         report = Path(place) / "report.html"
-        write_report(comity.solve(hospitals(), client="hospital", target="died"), report)
+        write_report(comity.solve(hospitals(), client=CLIENT, target=TARGET), report)
         _photograph(report, HERE / "report.png")
 
 

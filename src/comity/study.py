@@ -180,6 +180,11 @@ class Study:
                 raise InputError(f"column {needed!r} is needed; take it out of {mention('exclude')}")
 
     @property
+    def borrows(self) -> bool:
+        """Whether collaborators are found by what all clients' rows tell, so that gains are expected ones."""
+        return self.search == "borrow"
+
+    @property
     def not_features(self) -> tuple[str, ...]:
         """The columns of a table that models do not learn from: those excluded, the id and the group."""
         named = (column for column in (self.id, self.group) if column is not None)
@@ -222,7 +227,7 @@ class Study:
         """
         from comity.questions import Split
 
-        if self.search == "borrow":  # rows are dealt once, into disjoint parts
+        if self.borrows:  # rows are dealt once, into disjoint parts
             return Split(folds=self.folds or _FOLDS, repeats=1, judges=0, seed=self.seed)
         repeats = next(default for most, default in _REPEATS if clients <= most)
         judges = next(default for most, default in _JUDGES if clients <= most)

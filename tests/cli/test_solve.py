@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from comity.errors import ChangedError
+from comity.research.datasets.hospitals import HOSPITALS, hospitals
 from comity.result.directory import seal
 from comity.result.result import Result
 from comity.result.verification import verify
@@ -52,16 +53,16 @@ def run(saved: dict[str, bytes], tmp_path: Path) -> Path:
 
 
 def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None:
-    done = comity(*SOLVE, "--target", "effect", "--out", "run")
+    done = comity(*SOLVE, "--target", "effect", "--out", "run", "--verbose")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (
         "3 clients with 72 rows, to predict effect (a number): 1 coalition and 1 client alone.",
         "What each client gets: rmse of its model (lower is better), with 95 % intervals",
-        "Evaluated on rows used neither for training nor for choosing.",
-        "Collaborators in the coalition, with the weight of one row of each",
+        "Alone: measured on held-out rows. In coalition: as expected from the rows of all clients.",
+        "Collaborators in the coalition, with the share of the model that comes from the rows of each",
         "Unmet wishes",
-        "cross-validated loss (mean squared error, in units of the target's variance)",
-        "proved: nobody gains by leaving",
+        "expected loss (mean squared error, in units of the target's variance)",
+        "Stable for these estimates: no group of members would do better by leaving (checked by",
         "3 rounds of questions",
         "Written to run: result.json, models.npz, report.html",
     ):
@@ -69,8 +70,12 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["1", "1", "North,", "South"] in lines
     assert ["West", "1.00", "nobody:", "it", "trains", "alone"] in lines
-    shown = comity("show", "run")
-    assert shown.stdout == done.stdout.replace("\nWritten to run: result.json, models.npz, report.html\n", "")
+    written = "\nWritten to run: result.json, models.npz, report.html\n"
+    assert comity("show", "run", "--verbose").stdout == done.stdout.replace(written, "")
+    short = comity(*SOLVE, "--target", "effect", "--out", "run", "--force")
+    assert comity("show", "run").stdout == short.stdout.replace(written, "")
+    assert len(short.stdout.splitlines()) <= 40
+    assert max(map(len, short.stdout.splitlines())) <= 100
     document = json.loads(comity(*SOLVE, "--target", "effect", "--json").stdout)
     assert document == json.loads(comity("show", "run", "--json").stdout)
     kept = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -78,16 +83,20 @@ def test_solve_tells_everything(comity: Run, table: str, tmp_path: Path) -> None
 
 
 def test_the_papers_search_tells_how_certain_edges_are(comity: Run, table: str) -> None:
-    done = comity(*SOLVE, "--target", "effect", "--search", "spo", "--resamples", "3")
+    done = comity(*SOLVE, "--target", "effect", "--search", "spo", "--resamples", "3", "--out", "run")
     assert (done.returncode, done.stderr) == (0, "")
     assert "of 3 resamples." in done.stdout
-    assert "proved: nobody gains significantly by leaving" in done.stdout
+    assert "Proved: nobody gains significantly by leaving" in done.stdout
+    verbose = comity("show", "run", "--verbose").stdout
+    assert "How sure: how often each client was wanted in resamples of the rows" in verbose
+    assert "proved: nobody gains significantly by leaving" in verbose
+    assert "Evaluated on rows used neither for training nor for choosing." in verbose
 
 
 def test_classes_and_several_ways_to_judge(comity: Run, tmp_path: Path) -> None:
     classes().to_csv(tmp_path / "table.csv", index=False)
     for metric, better in (("auc", "higher"), ("accuracy", "higher"), ("log-loss", "lower")):
-        done = comity(*SOLVE, "--target", "cured", "--metric", metric)
+        done = comity(*SOLVE, "--target", "cured", "--metric", metric, "--verbose")
         assert (done.returncode, done.stderr) == (0, "")
         assert f"{metric} of its model ({better} is better)" in done.stdout
         assert "(classes no, yes)" in done.stdout
@@ -96,9 +105,9 @@ def test_classes_and_several_ways_to_judge(comity: Run, tmp_path: Path) -> None:
 def test_numbers_can_be_classes(comity: Run, tmp_path: Path) -> None:
     frame = numbers().assign(grade=lambda frame: pd.qcut(frame["effect"], 3, labels=[1, 2, 3])).drop(columns="effect")
     frame.to_csv(tmp_path / "table.csv", index=False)
-    assert "(a number)" in comity(*SOLVE, "--target", "grade").stdout
+    assert "(a number)" in comity(*SOLVE, "--target", "grade", "--verbose").stdout
     for option in (["--task", "classes"], ["--metric", "accuracy"]):
-        assert "(classes 1, 2, 3)" in comity(*SOLVE, "--target", "grade", *option).stdout
+        assert "(classes 1, 2, 3)" in comity(*SOLVE, "--target", "grade", "--verbose", *option).stdout
 
 
 def test_one_seed_one_result(comity: Run, table: str, tmp_path: Path) -> None:
@@ -123,7 +132,7 @@ def test_every_source_gives_the_same(comity: Run, tmp_path: Path) -> None:
     }
     outputs.add(comity("solve", "each", "--target", "effect").stdout)
     (output,) = outputs
-    assert "1 coalition and 1 client alone" in output
+    assert "1 coalition (of 2) trains together, 1 stays alone." in output
 
 
 def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
@@ -151,7 +160,7 @@ def test_the_options_do_something(comity: Run, table: str) -> None:
         "clip": ["--search", "spo", "--rule", "clip"],
         "sure": ["--search", "spo", "--confidence", "50"],
     }.items():
-        done = comity(*SOLVE, "--target", "effect", *options)
+        done = comity(*SOLVE, "--target", "effect", "--verbose", *options)
         assert done.returncode in (0, 1), done.stderr
         printed[name] = done.stdout
     assert "with the weight of all rows of each" in printed["per client"]
@@ -313,17 +322,70 @@ def test_a_wrong_proof_is_refused(comity: Run, run: Path) -> None:
     assert "Refused" in refused.stdout
 
 
-def test_demo_is_the_operators_experience(comity: Run, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the demo prints, and where it writes."""
+    from click.testing import CliRunner
+
+    from comity.cli.demo import demo as command
+
+    place = tmp_path_factory.mktemp("demo") / "demo"
+    done = CliRunner().invoke(command, ["--out", str(place)], standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 0)
+    return done.stdout, place
+
+
+def test_the_demo_fits_a_screen(demo: tuple[str, Path]) -> None:
+    lines = demo[0].replace(str(demo[1]), "demo").splitlines()
+    assert len(lines) < 40, "make demo prints one line more"
+    assert max(map(len, lines)) <= 100
+    assert not any("more: --verbose" in line for line in lines), "every hospital has a line"
+
+
+def test_the_demo_shows_that_collaboration_pays(demo: tuple[str, Path]) -> None:
+    """Coalitions with a gain beyond its interval, two alone for a reason, and one that is turned away."""
+    printed, place = " ".join(demo[0].split()), demo[1]
+    result = verify(place / "run")
+    groups = {
+        pattern: {each.name for each in HOSPITALS if each.pattern == pattern} for pattern in ("protocol", "early")
+    }
+    together = {each for each in result.coalitions if len(each) > 1}
+    assert together == {frozenset(groups["protocol"] - {"Fairhaven"}), frozenset(groups["early"])}
+    gain = -result.mean_gain
+    assert gain.low > 0
+    assert f"RMSE improves by {gain.value:.2f} (95 % interval {gain.low:.2f} to {gain.high:.2f})" in printed
+    assert "8 of 11 clients are expected to gain." in printed
+    assert min(result.utilities[name].probability for each in together for name in each) > 0.9
+    assert "Alone: University Hospital and Harbour Heart Centre; no other client is expected to improve" in printed
+    assert "Turned away: Fairhaven would gain from" in printed
+    assert "Stable for these estimates: no group of members would do better by leaving" in printed
+    assert f"{result.traffic['rounds']} rounds of questions" in printed
+
+
+def test_what_the_demo_says_to_do_next_can_be_done(comity: Run, tmp_path: Path) -> None:
     done = comity("demo", "--out", "demo")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "$ comity solve demo/hospitals.csv --client hospital --target died --out demo/run" in done.stdout
-    assert "train together: they share a pattern." in done.stdout
-    assert "though their patterns differ" not in done.stdout
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["hospitals.csv", "run"]
-    assert comity("verify", "demo/run").returncode == 0
+    solved = re.search(r"\$ comity (solve .*)", done.stdout)
+    assert solved is not None
+    (tmp_path / "hospitals.csv").write_bytes((tmp_path / "demo" / "hospitals.csv").read_bytes())
+    assert comity(*solved[1].split()).returncode == 0
+    assert (tmp_path / "run" / "result.json").read_text() == (tmp_path / "demo" / "run" / "result.json").read_text()
+    for command in re.findall(r"^  comity (verify .*?|report .*?)  ", done.stdout, re.MULTILINE):
+        assert comity(*command.split()).returncode == 0, command
+    assert (tmp_path / "page.html").exists()
     again = comity("demo", "--out", "demo")
     assert again.returncode == 2
     assert "it holds other files" in again.stderr
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_demo_does_not_hang_on_its_seed(seed: int) -> None:
+    import comity
+
+    result = comity.solve(hospitals(seed), client="hospital", target="days")
+    assert result.mean_gain.high < 0, "the error falls beyond its interval"
+    assert sorted(len(each) for each in result.coalitions)[-2:] == [4, 4]
 
 
 def test_progress_is_for_terminals_only(comity: Run, table: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``comity demo``: the whole procedure on eight hospitals, or on the paper's six clients, explained."""
+"""``comity demo``: the whole procedure on eleven hospitals, or on the paper's six clients, explained."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import click
 import comity
 
 TABLE, RUN = "hospitals.csv", "run"
+_MAX_LINES = 39  # of what is printed; `make demo` prints one more
+_MAX_COMMAND = 60  # columns, beyond which explanations are not aligned
 
 
 @click.command(
-    short_help="See it work on eight hospitals, in a minute.",
+    short_help="See it work on eleven hospitals, in a minute.",
     epilog="""\b
 Examples:
   comity demo
@@ -25,7 +27,7 @@ Examples:
 @click.option("--out", type=click.Path(), metavar="DIR", help="Directory for the table and the result.")
 @click.option("--paper", is_flag=True, help="Show how coalitions form on the six clients of the paper's Figure 1.")
 def demo(out: str | None, paper: bool) -> int:
-    """Write a table of eight made-up hospitals, and find out who should train with whom.
+    """Write a table of eleven made-up hospitals, and find out who should train with whom.
 
     The hospitals differ in size and in how they treat patients; comity does not know how.
     """
@@ -53,71 +55,56 @@ def demo(out: str | None, paper: bool) -> int:
 
 
 def _show_hospitals(place: Path) -> int:
-    """Write the table, print the command, run it, and explain the result."""
+    """Write the table, solve it, print what comes out, and say what to do next."""
+    from comity.cli import interrupts
+    from comity.cli.overview import overview
     from comity.cli.screen import Screen
-    from comity.cli.solve import solve
     from comity.core.files import write_text
+    from comity.core.progress import Stages
+    from comity.report import write_report
     from comity.research.datasets.hospitals import CLIENT, HOSPITALS, TARGET, hospitals
     from comity.result.directory import REPORT
+    from comity.solving.solve import open_source, run
+    from comity.study import Study
 
     frame = hospitals()
     write_text(place / TABLE, frame.to_csv(index=False, lineterminator="\n"))
+    study = Study(TARGET, client=CLIENT)
+    with Stages(interrupts.check) as stages:
+        result = run(open_source(str(place / TABLE), study), study, stages)
+    result.save(place / RUN)
+    write_report(result, place / RUN / REPORT)
     screen = Screen()
-    screen.print(
-        f"{len(HOSPITALS)} hospitals want to predict who dies in intensive care. They have between "
-        f"{min(h.rows for h in HOSPITALS)} and {max(h.rows for h in HOSPITALS)} patients each, and "
-        "may not pool them."
-    )
-    words = [str(place / TABLE), "--client", CLIENT, "--target", TARGET, "--out", str(place / RUN)]
-    screen.print(f"This is the command, on a table that was just generated ({len(frame):,} rows):")
+    screen.print(f"{len(HOSPITALS)} made-up hospitals want to predict how many days a patient stays. Most have few")
+    screen.print("patients, and they may not pool them. Who should train with whom?")
+    screen.command(f"$ comity solve {TABLE} --client {CLIENT} --target {TARGET} --out {RUN}")
     screen.print()
-    screen.command(f"$ comity solve {shlex.join(words)}")
+    next_steps = _next_steps(place)
+    for line in overview(result, screen.width, _MAX_LINES - 5 - len(next_steps)):
+        screen.print(line)
     screen.print()
-    status: int = solve.main(words, standalone_mode=False)
-    screen.heading("What to see")
-    screen.lines(_lessons(comity.Result.load(place / RUN), {h.name: h.pattern for h in HOSPITALS}))
-    screen.heading("What to do next")
-    run, table = shlex.quote(str(place / RUN)), shlex.quote(str(place / TABLE))
-    screen.lines(
-        [
-            f"open {place / RUN / REPORT} in a browser: the same content, with pictures",
-            "with comity on the path (. .venv/bin/activate), check the run, predict with it, and see all options:",
-        ]
-    )
-    screen.command(f"comity verify {run}")
-    screen.command(f"comity predict {run} {table} --out predictions.csv")
-    screen.command("comity solve --help")
-    return status
+    screen.print(next_steps[0])
+    for line in next_steps[1:]:
+        screen.command(line)
+    return 0
 
 
-def _lessons(result: comity.Result, pattern: dict[str, str]) -> list[str]:
-    """Return lines that compare the result with the true patterns, which comity does not know."""
-    from comity.core.text import join
+def _next_steps(place: Path) -> list[str]:
+    """Return what to do next: a heading, and commands with what they do."""
+    from comity.result.directory import REPORT
 
-    together = [sorted(coalition, key=result.clients.index) for coalition in result.coalitions if len(coalition) > 1]
-    alone = [client for coalition in result.coalitions if len(coalition) == 1 for client in coalition]
-    mixed = [members for members in together if len({pattern[client] for client in members}) > 1]
-    lines = [
-        "Under another pattern of care, the same measurement has another meaning; the table does not name the patterns."
+    steps = {
+        f"look at {place / RUN / REPORT}": "the same with pictures, in a browser",
+        f"cd {shlex.quote(str(place))}": "where the table and the result are",
+        f"comity verify {RUN}": "check the proof again, without any rows",
+        f"comity report {RUN} --for Fairhaven --out page.html": "what one hospital may see",
+        "comity solve --help": "solve a table of your own",
+    }
+    width = max(len(command) for command in steps if len(command) <= _MAX_COMMAND)
+    return [
+        "What to do next (. .venv/bin/activate puts comity on the path):",
+        *(f"{command:<{width}}  {what}" for command, what in steps.items()),
     ]
-    lines += [f"{join(members)} train together: they share a pattern." for members in together if members not in mixed]
-    lines += [f"{join(members)} train together, though their patterns differ." for members in mixed]
-    if alone:
-        lines.append(
-            f"{join(sorted(alone, key=result.clients.index))} {'train' if len(alone) > 1 else 'trains'} alone: nobody "
-            "who would accept them helps them significantly."
-        )
-    gains = {client: standing.gain.value for client, standing in result.utilities.items()}
-    client = max(gains, key=lambda name: gains[name])
-    if gains[client] > 0:
-        standing = result.utilities[client]
-        unsure = ", which may be due to chance: with so few patients, the interval is wide"
-        chance = unsure if standing.gain.low <= 0 else ""
-        lines.append(
-            f"{client}, with {standing.rows} patients, gains most: its {result.metric} goes from "
-            f"{standing.alone.value:.2f} to {standing.coalition.value:.2f}{chance}."
-        )
-    return lines
 
 
 def _show_paper() -> None:

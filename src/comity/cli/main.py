@@ -51,7 +51,7 @@ class SuggestingGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
-  comity demo                        see it work on eight hospitals
+  comity demo                        see it work on eleven hospitals
   comity solve t.csv --client site --target y --out run/
                                      coalitions, models and proof from a table
   comity predict run/ new.csv --out p.csv

@@ -19,6 +19,7 @@ from rich.text import Text
 # In a terminal, longer lists are cut, with a note; in a pipe they are complete.
 _MAX_ROWS = 40
 _MAX_NAMES = 20
+_MAX_COLUMNS = 100  # of a line that fits a screen
 Item = TypeVar("Item")
 # Characters that would end the line, control the terminal, or reverse the direction of the text.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -31,6 +32,11 @@ class Screen:
         self.is_terminal = sys.stdout.isatty()
         self._console = Console(markup=False, highlight=False, emoji=False)
         self._has_output = False
+
+    @property
+    def width(self) -> int:
+        """The number of columns that a line may have."""
+        return min(self._console.width, _MAX_COLUMNS) if self.is_terminal else _MAX_COLUMNS
 
     def print(self, text: str = "", *, indent: int = 0, style: str | None = None) -> None:
         """Print a line; in a terminal it is wrapped between words and keeps its indentation."""
@@ -61,7 +67,8 @@ class Screen:
         if self.is_terminal:
             self._draw(columns, shown, right)
         else:
-            sys.stdout.writelines(_plain([columns, *shown], [column in right for column in columns]))
+            lines = aligned([columns, *shown], [column in right for column in columns])
+            sys.stdout.writelines(f"{line}\n" for line in lines)
         self._note_cut(len(complete) - len(shown))
 
     def lines(self, lines: Sequence[str]) -> None:
@@ -121,7 +128,7 @@ def decimals(values: Sequence[float]) -> list[str]:
     return [f"{value:.{places}f}" for value in values]
 
 
-def _plain(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterable[str]:
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterable[str]:
     """Yield lines of aligned columns, two blanks apart; not with rich, which takes 50 µs per cell."""
     last = len(right) - 1
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
@@ -130,4 +137,4 @@ def _plain(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterable[str
         for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
             blanks = " " * (width - cell_len(cell))
             cells.append(blanks + cell if right[column] else cell if column == last else cell + blanks)
-        yield "  ".join(cells) + "\n"
+        yield "  ".join(cells)

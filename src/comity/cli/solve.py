@@ -23,7 +23,7 @@ DONE, REFUTED = 0, 1
 Examples:
   comity solve patients.csv --client hospital --target died --out run/
   comity solve hospitals/ --target stay --metric r2 --exclude patient_id
-  comity solve patients.parquet --client hospital --target died --resamples 50
+  comity solve patients.parquet --client hospital --target died --metric log-loss
   comity solve --study study.toml --seed 7""",
 )
 @click.argument("source", type=click.Path(), required=False)
@@ -33,8 +33,17 @@ Examples:
 @click.option("--resume", is_flag=True, help="Continue an interrupted training of perceptrons.")
 @study_options(*(name for name in settings_of(Study) if name not in ("client", "target")))
 @click.option("--study", "study_file", type=click.Path(), metavar="FILE", help="A TOML file with settings.")
+@click.option("--verbose", is_flag=True, help="Print everything, not only what fits a screen.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def solve(source: str | None, study_file: str | None, as_json: bool, force: bool, resume: bool, **options: Any) -> int:
+def solve(
+    source: str | None,
+    study_file: str | None,
+    verbose: bool,
+    as_json: bool,
+    force: bool,
+    resume: bool,
+    **options: Any,
+) -> int:
     """Find out who should train with whom, and train their models.
 
     SOURCE is a table (.csv, .tsv, .parquet, .xlsx) in which the column --client names the client of each row, or a
@@ -48,7 +57,7 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
     Exit status: 0 done, 1 the proof failed, 2 bad input.
     """
     from comity.cli import interrupts
-    from comity.cli.saved import print_result
+    from comity.cli.saved import MAX_LINES, print_result
     from comity.cli.screen import warn
     from comity.core.files import check_output_directory
     from comity.core.progress import Stages
@@ -82,9 +91,10 @@ def solve(source: str | None, study_file: str | None, as_json: bool, force: bool
         write_report(result, Path(out) / REPORT)
     if checkpoint is not None:
         checkpoint.remove()
-    print_result(result, as_json)
-    if out is not None and not as_json:
-        click.echo(f"\nWritten to {out}: {MARKER}, {result.family.model_file}, {REPORT}")
+    written = f"\nWritten to {out}: {MARKER}, {result.family.model_file}, {REPORT}" if out is not None else ""
+    print_result(result, verbose=verbose, as_json=as_json, lines=MAX_LINES - 2 * bool(written))
+    if written and not as_json:
+        click.echo(written)
     return REFUTED if result.certificate.witnesses else DONE
 
 

@@ -1,5 +1,6 @@
 """Numbers and names written for people."""
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -86,6 +87,16 @@ def count_coalitions(sizes: Sequence[int]) -> str:
     return count(together, "coalition") + (f" and {count(alone, 'client')} alone" if alone else "")
 
 
+def number_coalitions(sizes: Sequence[int]) -> list[str]:
+    """Return what people call each coalition: a number from 1 on, or "alone" for a client that is alone.
+
+    >>> number_coalitions([1, 3, 1, 2])
+    ['alone', '1', 'alone', '2']
+    """
+    together = itertools.count(1)
+    return [str(next(together)) if size > 1 else "alone" for size in sizes]
+
+
 def format_percent(share: float) -> str:
     """Return a share as a percentage.
 
@@ -93,6 +104,17 @@ def format_percent(share: float) -> str:
     '50 %'
     """
     return f"{100 * share:.0f} %"
+
+
+def format_probability(probability: float) -> str:
+    """Return a probability as a percentage that is never 0 or 100; a dash if it is not known.
+
+    >>> format_probability(0.934), format_probability(0.9999), format_probability(math.nan)
+    ('93 %', '>99 %', '–')
+    """
+    if math.isnan(probability):
+        return "–"
+    return ">99 %" if probability > 0.99 else "<1 %" if probability < 0.01 else format_percent(probability)
 
 
 def format_bytes(number: int) -> str:

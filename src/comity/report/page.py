@@ -107,6 +107,7 @@ def _data(story: Story, edges: tuple[tuple[str, str], ...], place_of: dict[str, 
     return {
         "clients": list(story.names),
         "coalition": list(coalition.values()),
+        "called": list(story.called),
         "edges": [[place_of[giver], place_of[receiver]] for giver, receiver in edges],
         "steps": [
             {

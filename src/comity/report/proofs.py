@@ -12,12 +12,17 @@ Write = Callable[[float], str]
 
 
 def describe_proof(
-    certificate: Mapping[str, Any], coalitions: Sequence[Sequence[str]], *, losses: bool, forgiven: Sequence[str] = ()
+    certificate: Mapping[str, Any],
+    coalitions: Sequence[Sequence[str]],
+    *,
+    losses: bool,
+    forgiven: Sequence[str] = (),
+    expected: bool = False,
 ) -> Proof:
     """Return the proof in words of a certificate, given as `Certificate.to_dict` writes it.
 
     With `losses`, its utilities are negated losses, and are written as losses. `forgiven` says, in words, how large a
-    gain may be and still count as zero.
+    gain may be and still count as zero. With `expected`, utilities are expected ones, and no question of significance.
 
     >>> from comity import Game, certify
     >>> game = Game([("a", ["a"], 1), ("a", ["a", "b"], 2), ("b", ["b"], 1), ("b", ["a", "b"], 3)])
@@ -28,18 +33,20 @@ def describe_proof(
     Claim(text='Without b, a would have a utility of 1.00 instead of 2.00.', margin='1.00')
     """
     sign, noun = (-1.0, "loss") if losses else (1.0, "utility")
+    noun = f"expected {noun}" if expected else noun
+    limit = "what is forgiven" if expected else "its error"
     places = places_for([inequality["margin"] for inequality in certificate["inner"]])
     home = {client: frozenset(members) for members in coalitions for client in members}
     outer = []
     for inequality in certificate["outer"]:
         write = _number_format(sign, places, inequality["utility"], inequality["best"])
-        text = _describe_outer(inequality, home[inequality["client"]], noun, write)
+        text = _describe_outer(inequality, home[inequality["client"]], noun, write, limit)
         outer.append(Claim(text, write(sign * inequality["margin"])))
     inner = []
     for inequality in certificate["inner"]:
         write = _number_format(sign, places, inequality["utility"], inequality["reduced"])
         text = (
-            f"Without {list_names(inequality['without'])}, {inequality['client']} would have a {noun} of "
+            f"Without {list_names(inequality['without'])}, {inequality['client']} would have {_a(noun)} of "
             f"{write(inequality['reduced'])} instead of {write(inequality['utility'])}."
         )
         inner.append(Claim(text, write(sign * inequality["margin"])))
@@ -47,13 +54,18 @@ def describe_proof(
     notes = [*(f"{capitalise(note)}." for note in forgiven), *witnesses, *certificate["notes"]]
     if certificate["exhaustive"]:
         notes.append("Every subset of the clients was tried as well.")
-    verdict, finding = certificate["verdict"], _finding(certificate, significantly=bool(forgiven))
+    verdict, finding = certificate["verdict"], _finding(certificate, significantly=bool(forgiven) and not expected)
     sentence = f"{capitalise(verdict)}: {finding}."
     if verdict == "proved":
         listed = len(outer) + len(inner)
         hold = "One inequality holds; it" if listed == 1 else f"{listed:,} inequalities hold; each"
-        sentence = f"Proved: {finding}, alone or with others. {hold} is listed with its margin."
-    return Proof(verdict, finding, sentence, tuple(outer), tuple(inner), tuple(notes), bool(forgiven))
+        of = " for these estimates" if expected else ""
+        sentence = f"Proved{of}: {finding}, alone or with others. {hold} is listed with its margin."
+    return Proof(verdict, finding, sentence, tuple(outer), tuple(inner), tuple(notes), bool(forgiven), expected)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun.startswith("e") else f"a {noun}"
 
 
 def _finding(certificate: Mapping[str, Any], *, significantly: bool) -> str:
@@ -74,7 +86,7 @@ def _number_format(sign: float, places: int, *distinct: float) -> Write:
     return lambda value: minus(format_number(sign * value, places))
 
 
-def _describe_outer(inequality: Mapping[str, Any], home: frozenset[str], noun: str, write: Write) -> str:
+def _describe_outer(inequality: Mapping[str, Any], home: frozenset[str], noun: str, write: Write, limit: str) -> str:
     client = inequality["client"]
     remaining = set(inequality["among"]) - {client}
     others = sorted(remaining - home)
@@ -86,7 +98,7 @@ def _describe_outer(inequality: Mapping[str, Any], home: frozenset[str], noun: s
         return f"When {client} leaves, only its own coalition remains: {values}."
     remain = "remains" if len(others) == 1 else "remain"
     if inequality["margin"] < 0 and inequality["best"] > inequality["utility"]:
-        return f"{client} gains from {list_names(others)}, who still {remain}, no more than its error: {values}."
+        return f"{client} gains from {list_names(others)}, who still {remain}, no more than {limit}: {values}."
     return f"{client} gains nothing more from {list_names(others)}, who still {remain}: {values}."
 
 

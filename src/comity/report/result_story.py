@@ -3,32 +3,37 @@
 import math
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from comity.core.estimates import Estimate, Standing
 from comity.core.metrics import METRICS
-from comity.core.text import count, format_bytes, format_weight
+from comity.core.text import count, format_bytes, format_probability, format_weight
 from comity.families.registry import FAMILIES
 from comity.questions.schema import Schema
 from comity.report import words
+from comity.report.expected_words import advise, who_may_gain
 from comity.report.narrative import build_steps
 from comity.report.proofs import describe_proof
 from comity.report.story import MODEL_LABELS, Dot, Edge, Member, Partner, Sensitivity, Story
 from comity.report.words import MetricFormat, list_names
 from comity.result.client_result import ClientResult
 from comity.result.result import Result
-from comity.result.sections import forgiven, loss_unit, privacy_spent, unmet_reason
+from comity.result.sections import forgiven, loss_unit, privacy_spent, unmet_reason, wrong_edges
 from comity.study import Study
 
 
 @dataclass(frozen=True, slots=True)
 class ClientStory:
-    """The content of a client's own page; `others` are the gains that other clients show to everybody."""
+    """The content of a client's own page; `others` are the gains that other clients show to everybody.
+
+    With `expected`, the verdict is about expected losses.
+    """
 
     member: Member
     coalitions: tuple[tuple[str, ...], ...]
     verdict: str
+    expected: bool
     axis: str
     more_is_better: bool
     others: tuple[tuple[str, str], ...]
@@ -48,16 +53,22 @@ def describe_result(result: Result, written: str = "") -> Story:
         unmet[wish.client].append(wish.collaborator)
     contributions = {(each.giver, each.receiver): each.value for each in result.contributions}
     brings = words.write_contributions(contributions)
-    sensitivity = _sensitivity(result)
-    proof = describe_proof(result.certificate.to_dict(), coalitions, losses=True, forgiven=forgiven(result))
+    sensitivity, borrows = _sensitivity(result), result.study.borrows
+    proof = describe_proof(
+        result.certificate.to_dict(), coalitions, losses=True, forgiven=forgiven(result), expected=borrows
+    )
+    gains = words.who_gains(result.utilities, helped, scores)
+    if borrows:
+        gains = who_may_gain(result.utilities, helped, result.mean_gain, scores)
     purpose = f", to predict {result.schema.target.name}" if result.family.tabular else ""
     return Story(
         title=f"Who should train with whom{purpose}",
         answer=(
             *words.who_trains(coalitions),
+            *(gains if borrows else ()),
             words.how_sure(proof, sensitivity),
-            *words.who_gains(result.utilities, helped, scores),
-            *words.why_alone(alone, unmet, result.study.rule),
+            *(() if borrows else gains),
+            *words.why_alone(alone, unmet, words.rule_of(result.study)),
         ),
         coalitions=coalitions,
         members=tuple(_member(result, client, unmet[client], brings, scores) for client in result.clients),
@@ -65,7 +76,7 @@ def describe_result(result: Result, written: str = "") -> Story:
         unmet=tuple((wish.collaborator, wish.client) for wish in result.equilibrium.unmet),
         contributions=contributions,
         unit=loss_unit(result),
-        axis=scores.describe("each client's model"),
+        axis=scores.describe("each client's model", expected=borrows),
         more_is_better=scores.metric.more_is_better,
         proof=proof,
         sensitivity=sensitivity,
@@ -83,7 +94,7 @@ def describe_client_result(own: ClientResult, saved: str = "", job: str = "") ->
     shown = weights if len(own.coalition) > 1 else {}
     partners = [name for name in weights if name != own.client]
     others = [name for name in own.coalition if name != own.client]
-    advice = words.should_join(own.client, own.standing, partners, own.unmet, scores, own.study.rule, others)
+    advice = _advice(own.study, own.client, own.standing, partners, own.unmet, scores, others)
     return ClientStory(
         member=Member(
             name=own.client,
@@ -96,14 +107,27 @@ def describe_client_result(own: ClientResult, saved: str = "", job: str = "") ->
         ),
         coalitions=own.coalitions,
         verdict=own.verdict,
-        axis=scores.describe("each model"),
+        expected=own.study.borrows,
+        axis=scores.describe("each model", expected=own.study.borrows),
         more_is_better=scores.metric.more_is_better,
-        others=tuple(
-            (name, "unknown" if math.isnan(standing.gain.value) else scores.change(standing.gain))
-            for name, standing in own.others.items()
-        ),
+        others=tuple((name, _gain_of_other(standing, scores)) for name, standing in own.others.items()),
         done=tuple(_done_for_client(own, saved, job)),
     )
+
+
+def _advice(
+    study: Study,
+    name: str,
+    standing: Standing,
+    partners: Sequence[str],
+    unmet: Sequence[str],
+    scores: MetricFormat,
+    coalition: Sequence[str],
+) -> str:
+    """Answer whether a client should join, in the terms of the search."""
+    if study.borrows and partners:
+        return advise(name, standing, partners, unmet, scores)
+    return words.should_join(name, standing, partners, unmet, scores, words.rule_of(study), coalition)
 
 
 def _member(result: Result, client: str, unmet: list[str], brings: Mapping[Edge, str], scores: MetricFormat) -> Member:
@@ -111,21 +135,39 @@ def _member(result: Result, client: str, unmet: list[str], brings: Mapping[Edge,
     home = result.equilibrium.coalition_of(client)
     partners = [name for name in weights if name != client]
     others = [name for name in result.clients if name in home and name != client]
-    advice = words.should_join(client, standing, partners, unmet, scores, result.study.rule, others)
+    advice = _advice(result.study, client, standing, partners, unmet, scores, others)
     advice += words.own_rows_note(client, weights)
     if any(client in witness.members for witness in result.certificate.witnesses):
         advice += " But the proof failed because of this client, among others: read it before you agree."
     shown = {client: 0.0, **weights} if len(home) > 1 else {}
+    sure = {each.giver: each.probability for each in result.contributions if each.receiver == client}
+    known = bool(partners) and not math.isnan(standing.gain.value)
     return Member(
         name=client,
         coalition=int(result.equilibrium.numbers[result.clients.index(client)]) + 1,
         advice=advice,
         unmet=tuple(unmet_reason(wish, result) for wish in result.equilibrium.unmet if wish.client == client),
-        partners=tuple(Partner(name, format_weight(shown[name]), brings.get((name, client), "")) for name in shown),
+        partners=tuple(
+            Partner(name, format_weight(shown[name]), brings.get((name, client), ""), _probability(sure.get(name)))
+            for name in shown
+        ),
         rows=standing.rows,
         dots=_describe_scores(standing, scores),
-        gain=scores.change(standing.gain) if partners and not math.isnan(standing.gain.value) else "",
+        gain=scores.change(standing.gain) if known else "",
+        probability=_probability(standing.probability) if partners else "",
     )
+
+
+def _gain_of_other(standing: Standing, scores: MetricFormat) -> str:
+    """Write the gain of another client; one that is alone has neither gain nor interval."""
+    if math.isnan(standing.gain.value):
+        return "unknown"
+    return scores.change(standing.gain) if standing.gain.error or standing.gain.value else "none"
+
+
+def _probability(value: float | None) -> str:
+    """Write a probability; empty if it is not known."""
+    return "" if value is None or math.isnan(value) else format_probability(value)
 
 
 def _describe_scores(standing: Standing, scores: MetricFormat) -> tuple[Dot, ...]:
@@ -145,6 +187,11 @@ def _sensitivity(result: Result) -> Sensitivity:
     if sure := result.confidence:
         edges = sorted(((*edge, share) for edge, share in sure.edges.items()), key=lambda row: -row[2])
         return Sensitivity(sure.resamples, sure.equilibrium, tuple(edges))
+    if result.study.borrows:
+        sure_edges = sorted(
+            ((each.giver, each.receiver, each.probability) for each in result.contributions), key=lambda row: -row[2]
+        )
+        return Sensitivity(wrong=wrong_edges(result) if sure_edges else "", edges=tuple(sure_edges))
     how = "With networks, this would take one training per resample; it is available for linear models."
     if "resamples" in result.family.settings:
         how = "Add --resamples 50 to test it; this takes about fifty times as long as the search."
@@ -161,7 +208,9 @@ def _done(result: Result, written: str) -> Iterator[tuple[str, str]]:
         yield "Left out", list_names(result.left_out) or "nothing"
     yield "Model", result.family.describe(study, result.schema)
     yield "Chosen by", _chosen(study, split.folds, split.repeats)
-    yield "Evaluated by", f"{METRICS[result.metric].title}, on {count(split.judges, 'held-out part')} of the rows"
+    title, parts = METRICS[result.metric].title, count(split.judges or split.folds, "held-out part")
+    gains = "; gains as expected from the rows of all clients" if study.borrows else ""
+    yield "Evaluated by", f"{title}, on {parts} of the rows{gains}"
     elsewhere = ("client", "target", "seed", "model", "width", "depth")
     changed = {name: value for name, value in _changed_settings(study).items() if name not in elsewhere}
     yield "Settings", _setting(changed) or "the defaults"
@@ -203,6 +252,10 @@ def _describe_columns(schema: Schema) -> Iterator[tuple[str, str]]:
 
 def _chosen(study: Study, folds: int, repeats: int) -> str:
     """Say how collaborators were chosen."""
+    if study.borrows:
+        evidence = f"expected loss, from the rows of all clients in {folds} folds"
+        rule = "the smallest set that gives up hardly anything of the best expected gain"
+        return f"{evidence}; {rule}, if that is at least {100 * study.worth:g} % of the loss"
     times = "" if repeats == 1 else f", drawn {repeats} times"
     held_out = f"{folds} folds{times}" if folds > 1 else "a held-out part"
     rule = "the paper's clipped weights"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from comity.core.text import number_coalitions
 from comity.result.sections import Section
 
 Edge = tuple[str, str]  # a collaborator, and the client that wants it
@@ -38,16 +39,23 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A client whose rows another client's model uses; its weight and its contribution are empty if unknown."""
+    """A client whose rows another client's model uses; its weight and its contribution are empty if unknown.
+
+    `probability` is that of any contribution.
+    """
 
     name: str
     weight: str = ""
     brings: str = ""
+    probability: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A client: its coalition (counted from 1), the advice to it, its unmet wishes, its partners and its scores."""
+    """A client: its coalition (counted from 1), the advice to it, its unmet wishes, its partners and its scores.
+
+    Its gain in the coalition and the probability of a gain are empty if there is none, or it is unknown.
+    """
 
     name: str
     coalition: int
@@ -57,6 +65,7 @@ class Member:
     rows: int | None = None
     dots: tuple[Dot, ...] = ()
     gain: str = ""
+    probability: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,8 @@ class Claim:
 class Proof:
     """The certificate in words: the verdict, the finding as a clause and as a sentence, every inequality, and notes.
 
-    `forgives` is true if gains within their estimation errors count as zero.
+    `forgives` is true if some gains count as zero: those within their estimation errors or, if utilities are
+    `expected` ones, those that are not worth it.
     """
 
     verdict: str
@@ -93,16 +103,21 @@ class Proof:
     inner: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     forgives: bool = False
+    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How often the coalitions and each edge were found in resamples of the rows; `how` to test it if none were."""
+    """How often the coalitions and each edge were found in resamples of the rows; `how` to test it if none were.
+
+    Where collaborators have a probability instead, `edges` have it, and `wrong` says how many of them may be wrong.
+    """
 
     resamples: int = 0
     same: float = math.nan
     edges: tuple[tuple[str, str, float], ...] = ()
     how: str = ""
+    wrong: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,11 @@ class Story:
     def alone(self) -> tuple[str, ...]:
         """The clients that stay alone."""
         return tuple(members[0] for members in self.coalitions if len(members) == 1)
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What people call each coalition: a number, or "alone"."""
+        return tuple(number_coalitions([len(members) for members in self.coalitions]))
 
     @property
     def edges(self) -> tuple[Edge, ...]:

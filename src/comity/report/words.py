@@ -11,8 +11,10 @@ from comity.core.estimates import Estimate, Standing
 from comity.core.metrics import METRICS, Metric
 from comity.core.text import count, decimals_for, format_number, join, places_for
 from comity.report.story import Proof, Sensitivity
+from comity.study import Study
 
 Giver = TypeVar("Giver", bound=Hashable)
+BORROWED = "borrow"  # a rule, beside those of a study
 _MAX_NAMES = 12  # clients or coalitions listed in one sentence
 _MAX_CHANGES = 4  # clients whose change is written out
 _MIN_STABLE_SHARE = 0.5  # of resamples: coalitions found in fewer are called dependent on the sample
@@ -90,10 +92,12 @@ class MetricFormat:
         scores = (score for each in standings.values() for score in (each.alone, each.coalition, each.best))
         return cls(METRICS[metric], decimals_for([score.error for score in scores]))
 
-    def describe(self, models: str) -> str:
+    def describe(self, models: str, *, expected: bool = False) -> str:
         """Say what the scores of these models are: the metric, its meaning, and the rows they are computed on."""
-        rows = "on rows used neither to train it nor to choose collaborators or settings"
-        return f"{self.metric.title} ({self.metric.meaning}) of {models}, {rows}"
+        rows = ", on rows used neither to train it nor to choose collaborators or settings"
+        if expected:
+            rows = ": alone and all together as measured on held-out rows, otherwise as expected from all clients' rows"
+        return f"{self.metric.title} ({self.metric.meaning}) of {models}{rows}"
 
     def number(self, value: float, sign: str = "") -> str:
         """Write a value, with a plus if `sign` is "+"."""
@@ -102,6 +106,16 @@ class MetricFormat:
     def change(self, gain: Estimate) -> str:
         """Write a difference, with its interval if that is known."""
         value, low, high = (self.number(number, "+") for number in (gain.value, gain.low, gain.high))
+        return value if math.isnan(gain.error) else f"{value} (95 %: {low} to {high})"
+
+    def improved(self, gain: Estimate) -> Estimate:
+        """Return a difference so that more is better."""
+        return gain if self.metric.more_is_better else -gain
+
+    def improvement(self, gain: Estimate) -> str:
+        """Write by how much a difference is an improvement, with its interval if that is known."""
+        better = self.improved(gain)
+        value, low, high = map(self.number, (better.value, better.low, better.high))
         return value if math.isnan(gain.error) else f"{value} (95 %: {low} to {high})"
 
     def compare(self, standing: Standing) -> str:
@@ -152,11 +166,18 @@ def own_rows_note(name: str, weights: Mapping[str, float]) -> str:
     return f" The rows of {name} have no weight in its own model: its loss was lowest with the rows of others only."
 
 
+def rule_of(study: Study) -> str:
+    """Return by what rule collaborators were chosen: ``smallest``, ``clip``, or by borrowed strength."""
+    return BORROWED if study.borrows else study.rule
+
+
 def _nobody_helps(names: Sequence[str], rule: str) -> str:
     """Say that clients want nobody, in terms of the rule that found it."""
     model = "model" if len(names) == 1 else "models"
     if rule == "clip":
         return f"no other client has much weight in the best {model} for {list_names(names)}"
+    if rule == BORROWED:
+        return f"no other client is expected to make the {model} of {list_names(names)} better by enough to be worth it"
     return f"no other client was found to make the {model} of {list_names(names)} reliably better"
 
 
@@ -192,14 +213,17 @@ def why_alone(alone: Sequence[str], unmet: Mapping[str, Sequence[str]], rule: st
 def how_sure(proof: Proof, sensitivity: Sensitivity) -> str:
     """Say whether the coalitions are stable, and how much they depend on the sample of rows."""
     inequalities = count(len(proof.outer) + len(proof.inner), "inequality", "inequalities")
-    better = "significantly better" if proof.forgives else "better"
+    better = "significantly better" if proof.forgives and not proof.expected else "better"
+    which = "for" if proof.expected else "by"
     verdict = {
-        "proved": f"Stable by these estimates: no group of members would do {better} by leaving "
+        "proved": f"Stable {which} these estimates: no group of members would do {better} by leaving "
         f"(checked by {inequalities}, listed below).",
         "refuted": f"Not stable: {proof.finding} (see the proof below).",
         "undecided": f"Undecided: {proof.finding}.",
     }[proof.verdict]
     times = sensitivity.resamples
+    if proof.expected:
+        return f"{verdict} {sensitivity.wrong}".strip()
     if not times:
         return f"{verdict} How much the coalitions depend on this sample of rows was not tested."
     same = f"The same coalitions were found in {round(sensitivity.same * times)} of {times} resamples of the rows"
@@ -207,13 +231,15 @@ def how_sure(proof: Proof, sensitivity: Sensitivity) -> str:
     return f"{verdict} {same}{unstable}."
 
 
-def _at_best(standing: Standing, scores: MetricFormat) -> str:
+def _at_best(standing: Standing, scores: MetricFormat, rule: str) -> str:
     """Say what a client would get with the collaborators it wanted first, if that is known."""
     change = standing.gain_at_best
     if math.isnan(standing.best.value) or math.isnan(change.value):
         return ""
     alone, best = (scores.number(score.value) for score in (standing.alone, standing.best))
     sentence = f" With the collaborators it wanted first, its {scores.metric.title} would be {best} instead of {alone}"
+    if rule == BORROWED:
+        return f"{sentence}, as far as can be expected."
     if not scores.is_significant(change):
         return f"{sentence}, which may be due to chance."
     return f"{sentence}." if scores.is_better(change) else f"{sentence}, which is worse."
@@ -243,7 +269,7 @@ def should_join(
         return f"No need: {_nobody_helps([name], rule)}. Alone, its {metric} is {alone}."
     if not partners:
         return (
-            f"Not at present: {_would_gain(name, unmet, rule)}.{_at_best(standing, scores)} "
+            f"Not at present: {_would_gain(name, unmet, rule)}.{_at_best(standing, scores, rule)} "
             f"{unmet[0] if len(unmet) == 1 else 'They'} would need a reason to accept it."
         )
     gain, evidence = standing.gain, "its best weights" if rule == "clip" else "its cross-validated loss"

@@ -22,19 +22,25 @@ def clients_frame(result: Result) -> pd.DataFrame:
     columns: dict[str, list[object]] = {"rows": [each.rows for each in standings]}
     columns |= {kind.value: [getattr(each, kind).value for each in standings] for kind in ModelKind}
     gains = [each.gain if METRICS[result.metric].more_is_better else -each.gain for each in standings]
+    alone = [set(result.weights_of(client)) == {client} for client in result.clients]  # who is, gains nothing for sure
     columns |= {
         "gain": [each.value for each in gains],
-        "gain_low": [each.low for each in gains],
-        "gain_high": [each.high for each in gains],
+        "gain_low": _where_joined([each.low for each in gains], alone),
+        "gain_high": _where_joined([each.high for each in gains], alone),
+        "probability": _where_joined([each.probability for each in standings], alone),
         "members": [tuple(sorted(result.equilibrium.coalition_of(client))) for client in result.clients],
         "collaborators": [tuple(sorted(result.graph.collaborators_of(client) - {client})) for client in result.clients],
     }
     return pd.DataFrame(columns, index=pd.Index(result.clients, name="client"))
 
 
+def _where_joined(values: list[float], alone: list[bool]) -> list[object]:
+    return [np.nan if is_alone else value for value, is_alone in zip(values, alone, strict=True)]
+
+
 def edges_frame(result: Result) -> pd.DataFrame:
     """Return a row for each edge of the benefit graph: see `Result.edges`."""
-    brings = {(each.giver, each.receiver): each.value for each in result.contributions}
+    brings = {(each.giver, each.receiver): each for each in result.contributions}
     shares = {} if result.confidence is None else result.confidence.edges
     place = {client: number for number, client in enumerate(result.clients)}
     edges = list(result.graph.edges())
@@ -44,7 +50,8 @@ def edges_frame(result: Result) -> pd.DataFrame:
             "receiver": [receiver for _, receiver in edges],
             "weight": [float(result.weights[ModelKind.BEST][place[i], place[j]]) for j, i in edges],
             "met": [j in result.equilibrium.coalition_of(i) for j, i in edges],
-            "contribution": [brings.get(edge, np.nan) for edge in edges],
+            "contribution": [brings[edge].value if edge in brings else np.nan for edge in edges],
+            "probability": [brings[edge].probability if edge in brings else np.nan for edge in edges],
             "resamples": [shares.get(edge, np.nan) for edge in edges],
         }
     )

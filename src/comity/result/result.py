@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from comity.core.arrays import Floats
 from comity.core.estimates import Confidence, Contribution, Estimate, Standing
 from comity.core.extras import require
 from comity.core.kinds import ModelKind
+from comity.core.metrics import METRICS
 from comity.core.names import Coalition, unknown_client
 from comity.errors import ComityWarning, FormatError, InputError
 from comity.families.family import Family
@@ -106,11 +108,44 @@ class Result:
         """The coalitions, in the order in which they form."""
         return self.equilibrium.coalitions
 
+    @property
+    def share_better_off(self) -> float:
+        """The share of all clients that are expected to do better in their coalitions than alone."""
+        return sum(gain > 0 for gain in self._gains().values()) / len(self.clients)
+
+    @property
+    def worst_off(self) -> str | None:
+        """The client that gains least of those that train with others; None if nobody does, or no gain is known."""
+        gains = self._gains()
+        return min(gains, key=gains.__getitem__, default=None)
+
+    @property
+    def expected_wrong_edges(self) -> float:
+        """How many of the `contributions` are expected to bring nothing: the sum of 1 - probability; NaN if unknown.
+
+        Example:
+            >>> import comity
+            >>> from comity.research.datasets.hospitals import CLIENT, TARGET, hospitals
+            >>> result = comity.solve(hospitals(), client=CLIENT, target=TARGET)
+            >>> result.expected_wrong_edges < len(result.contributions) / 2
+            True
+            >>> f"{result.share_better_off:.0%} of the clients gain, {result.worst_off} the least of them"
+            '73% of the clients gain, Northgate the least of them'
+        """
+        return float(sum(1 - each.probability for each in self.contributions))
+
+    def _gains(self) -> dict[str, float]:
+        """Return the known gains of the clients whose models use rows of others, positive if they do better."""
+        sign = 1 if METRICS[self.metric].more_is_better else -1
+        gains = {client: sign * standing.gain.value for client, standing in self.utilities.items()}
+        helped = (client for client in self.clients if set(self.weights_of(client)) != {client})
+        return {client: gains[client] for client in helped if not math.isnan(gains[client])}
+
     def summary(self) -> str:
         """Return in a few lines what was asked, what came out, and what it proves."""
-        from comity.result.sections import summary
+        from comity.result.sections import stability, summary
 
-        return f"{summary(self)}\n{self.certificate}"
+        return f"{summary(self)}\n{stability(self)}"
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each client.
@@ -118,8 +153,8 @@ class Result:
         Returns:
             By client: its ``rows``; the metric with its model ``alone``, in its ``coalition``, at ``best`` and
             ``together``; its ``gain`` in the coalition over alone, positive if the coalition is better, with an
-            interval of 95 % (``gain_low``, ``gain_high``); the ``members`` of its coalition; and its ``collaborators``
-            if every client were willing.
+            interval of 95 % (``gain_low``, ``gain_high``) and the ``probability`` that it gains, where these are known;
+            the ``members`` of its coalition; and its ``collaborators`` if every client were willing.
         """
         from comity.result.frames import clients_frame
 
@@ -131,8 +166,8 @@ class Result:
         Returns:
             The ``giver`` and the ``receiver``; the giver's ``weight`` in the receiver's best model; whether the wish is
             ``met``, so that both are in one coalition; the giver's ``contribution``: how much the receiver's
-            cross-validated loss in their coalition would rise without it, missing if not measured; and the share of
-            ``resamples`` in which the edge was found, if there were any.
+            loss in their coalition would rise without it, missing if not measured; the ``probability`` that it
+            contributes anything, and the share of ``resamples`` in which the edge was found, where these are known.
         """
         from comity.result.frames import edges_frame
 

@@ -18,8 +18,10 @@ from comity.core.text import (
     format_interval,
     format_number,
     format_percent,
+    format_probability,
     format_weight,
     join,
+    number_coalitions,
     places_for,
 )
 
@@ -75,9 +77,9 @@ def as_html(result: Result) -> str:
     standings = _standings(result)
     numbers = dict(zip(result.clients, result.equilibrium.numbers.tolist(), strict=True))
     head = "".join(f"<th>{escape(name)}</th>" for name in ("coalition", *standings.columns))
-    body = ""
+    body, called = "", _called(result)
     for row in sorted(standings.rows, key=lambda row: numbers[str(row[0])]):
-        cells = (numbers[str(row[0])] + 1, *row)
+        cells = (called[numbers[str(row[0])]], *row)
         body += "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
     lines = "<br>".join(map(escape, (*standings.lines, *_proof(result).lines)))
     return (
@@ -93,12 +95,17 @@ def unmet_reason(wish: UnmetWish, result: Result) -> str:
         return f"{client} wanted {other}; {other} does not want {client}"
     partners = sorted(result.equilibrium.collaborators_of(other) - {other})
     beyond = f" beyond what it gets from {join(partners)}" if partners else ""
-    return f"{client} wanted {other}; {other} gains nothing significant from {client}{beyond}"
+    nothing = "nothing" if result.study.borrows else "nothing significant"
+    return f"{client} wanted {other}; {other} gains {nothing} from {client}{beyond}"
+
+
+def _called(result: Result) -> list[str]:
+    return number_coalitions(list(map(len, result.coalitions)))
 
 
 def _coalitions(result: Result) -> Section:
-    found = result.equilibrium
-    rows = tuple((str(n + 1), str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
+    found, called = result.equilibrium, _called(result)
+    rows = tuple((called[n], str(peel + 1), found.members(n)) for n, peel in enumerate(found.peel_of.tolist()))
     columns = ("coalition", "peel", "members")
     return Section("Coalitions, in the order in which they form", columns, rows, right=columns[:2])
 
@@ -111,20 +118,32 @@ def _standings(result: Result) -> Section:
     rows = []
     for client, standing in result.utilities.items():
         intervals = [format_interval(score, places, metric.least, metric.most) for score in scores[client]]
-        gain = format_change(standing.gain, places) if set(result.weights_of(client)) != {client} else "–"
-        rows.append((client, f"{standing.rows:,}", *intervals, gain))
-    columns = ("client", "rows", "alone", "in coalition", "at best", "coalition − alone")
+        joined = set(result.weights_of(client)) != {client}
+        sure = (format_probability(standing.probability) if joined else "–",) if result.study.borrows else ()
+        gain = format_change(standing.gain, places) if joined else "–"
+        rows.append((client, f"{standing.rows:,}", *intervals, gain, *sure))
+    columns: tuple[str, ...] = ("client", "rows", "alone", "in coalition", "at best", "coalition − alone")
+    columns += ("probability",) if result.study.borrows else ()
     better = "higher is better" if metric.more_is_better else "lower is better"
+    if result.study.borrows:
+        how = (
+            "Alone: measured on held-out rows. In coalition: as expected from the rows of all clients.",
+            "At best: the same, if every client were willing.",
+            *_one_model(result, places),
+            "Probability: how likely it is that the client gains in its coalition.",
+        )
+    else:
+        how = (
+            "Evaluated on rows used neither for training nor for choosing. At best: if every client were willing.",
+            *_one_model(result, places),
+            "Collaborators were chosen by losses on other rows; both are noisy, so an expected gain may not show here.",
+        )
     return Section(
         f"What each client gets: {result.metric} of its model ({better}), with 95 % intervals",
         columns,
         tuple(rows),
         right=columns[1:],
-        lines=(
-            "Evaluated on rows used neither for training nor for choosing. At best: if every client were willing.",
-            *_one_model(result, places),
-            "Collaborators were chosen by losses on other rows; both are noisy, so an expected gain may not show here.",
-        ),
+        lines=how,
     )
 
 
@@ -157,6 +176,8 @@ def _weights(result: Result) -> Section:
             f"The rows of {join(without_own)} have no weight in {models}: {loss} lowest with the rows of others only."
         )
     heading = f"Collaborators in the coalition, with the weight of {per} each"
+    if result.study.borrows:
+        heading = "Collaborators in the coalition, with the share of the model that comes from the rows of each"
     return Section(heading, ("client", "itself", "collaborators"), tuple(rows), ("itself",), tuple(lines))
 
 
@@ -168,6 +189,8 @@ def _unmet(result: Result) -> Section:
 def _contributions(result: Result) -> Section:
     """Return what each client contributes to each other, from the inner inequalities of the proof."""
     inner = [inequality for inequality in result.certificate.inner if len(inequality.without) == 1]
+    if result.study.borrows and result.contributions:
+        return _probable_contributions(result)
     if not inner:
         alone = all(len(coalition) == 1 for coalition in result.coalitions)
         line = "nobody contributes anything: all train alone" if alone else "nobody would lose if one other client left"
@@ -185,9 +208,28 @@ def _contributions(result: Result) -> Section:
     return Section(f"Who contributes what to whom: {loss_unit(result)}", columns, rows, right=columns[2:])
 
 
+def _probable_contributions(result: Result) -> Section:
+    """Return what each client is expected to contribute to each other, and the probability that it is anything."""
+    places = places_for([each.value for each in result.contributions])
+    rows = tuple(
+        (each.giver, each.receiver, f"{each.value:.{places}f}", format_probability(each.probability))
+        for each in result.contributions
+    )
+    columns = ("from", "to", "contribution", "probability")
+    line = f"{wrong_edges(result)} Contribution: how much the loss would rise without that client."
+    return Section(f"Who contributes what to whom: {loss_unit(result)}", columns, rows, columns[2:], (line,))
+
+
+def wrong_edges(result: Result) -> str:
+    """Say how many contributions are expected to be wrong."""
+    wrong, all_of_them = result.expected_wrong_edges, count(len(result.contributions), "contribution")
+    return f"Of {all_of_them}, about {wrong:.1f} can be expected to bring nothing."
+
+
 def loss_unit(result: Result) -> str:
     """Return the name of the loss and its unit."""
-    return result.family.loss_unit(result.schema)
+    unit = result.family.loss_unit(result.schema)
+    return unit.replace("cross-validated", "expected") if result.study.borrows else unit
 
 
 def _confidence(result: Result) -> Section | None:
@@ -210,7 +252,17 @@ def _proof(result: Result) -> Section:
     notes = tuple(f"note: {note}" for note in certificate.notes)
     witnesses = tuple(map(str, certificate.witnesses[1:]))
     heading = "Proof" if certificate.proved else "Verdict"
-    return Section(f"{heading}, based on these losses", lines=(str(certificate), *forgiven(result), *witnesses, *notes))
+    lines = (stability(result), *forgiven(result), *witnesses, *notes)
+    return Section(f"{heading}, based on these losses", lines=lines)
+
+
+def stability(result: Result) -> str:
+    """Say what is proved about the coalitions."""
+    certificate = result.certificate
+    if not result.study.borrows or not certificate.proved:
+        return str(certificate)
+    inequalities = count(len(certificate.outer) + len(certificate.inner), "inequality", "inequalities")
+    return f"Stable for these estimates: no group of members would do better by leaving (checked by {inequalities})."
 
 
 def forgiven(result: Result) -> tuple[str, ...]:
@@ -218,6 +270,12 @@ def forgiven(result: Result) -> tuple[str, ...]:
     client, amount = max(result.certificate.forgiven.items(), key=lambda item: item[1])
     if not amount:
         return ()
+    if result.study.borrows:
+        loss = -result.game.maximal_utility(client, [client])
+        share = f"{100 * amount / loss:.2g} % of the loss" if loss > 0 else f"{amount:.2g}"
+        worth = f"gains below {100 * result.study.worth:g} % of the loss"
+        given_up = "the little that clients give up to have fewer collaborators"
+        return (f"What is forgiven: {worth}, and {given_up}; at most {share} ({client})",)
     return (f"a gain within its error counts as zero: up to {amount:.2g} for {client}, and no more for the others",)
 
 

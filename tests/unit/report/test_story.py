@@ -9,10 +9,13 @@ from hypothesis import given, settings
 
 import comity
 from comity.cli.equilibrium import build_document
+from comity.core.text import format_probability
 from comity.errors import FormatError
-from comity.report import describe_client_result, describe_equilibrium, describe_result
+from comity.report import describe_client_result, describe_equilibrium, describe_result, render, render_client_page
 from comity.report.narrative import build_steps
+from comity.report.words import MetricFormat
 from comity.result.client_result import ClientResult
+from comity.result.sections import sections
 from comity.study import Study
 from support.reports import game_document, graph_document, result_of
 from support.strategies import graphs
@@ -53,9 +56,8 @@ def test_the_report_of_a_result_has_every_client_with_its_scores() -> None:
 
 def test_what_a_report_advises_can_be_done() -> None:
     result = result_of(NAMES[:3])
-    linear, perceptron, module = (
-        describe_result(replace(result, study=Study("effect", model=model))) for model in ("linear", "mlp", "module")
-    )
+    studies = [Study("effect", search="spo"), Study("effect", model="mlp"), Study("effect", model="module")]
+    linear, perceptron, module = (describe_result(replace(result, study=study)) for study in studies)
     assert linear.title == perceptron.title == "Who should train with whom, to predict effect"
     assert module.title == "Who should train with whom", "a module does not say what it predicts"
     assert "--resamples 50" in linear.sensitivity.how
@@ -69,7 +71,8 @@ def test_the_answer_names_everybody_and_says_how_sure_it_is() -> None:
     answer = " ".join(describe_result(result).answer)
     assert all(name in answer for name in NAMES)
     assert {"proved": "Stable", "refuted": "Not stable", "undecided": "Undecided"}[result.certificate.verdict] in answer
-    assert "was not tested" in answer
+    assert "was not tested" not in answer
+    assert "resamples" not in answer, "which have no effect on the search 'borrow'"
     sure = result_of(NAMES[:3], resamples=4)
     assert "of 4 resamples" in " ".join(describe_result(sure).answer)
 
@@ -127,7 +130,47 @@ def test_the_version_is_the_one_that_made_the_result(tmp_path: Path) -> None:
 
 
 def test_a_metric_is_spelled_out() -> None:
-    assert describe_result(result_of(NAMES[:3])).axis == (
+    assert describe_result(result_of(NAMES[:3], resamples=2)).axis == (
         "RMSE (root of the mean squared error, in the unit of the target) of each client's model, on rows used "
         "neither to train it nor to choose collaborators or settings"
     )
+
+
+def test_a_report_of_expected_gains_tells_them_with_probabilities() -> None:
+    """Who reads the first lines must see what the consortium gains, and how sure it is."""
+    result = result_of(NAMES)
+    story = describe_result(result)
+    joined = [member for member in story.members if len(story.coalitions[member.coalition - 1]) > 1]
+    assert joined
+    scores = MetricFormat.fit(result.metric, result.utilities)
+    mean = scores.improvement(result.mean_gain)
+    better = round(result.share_better_off * len(NAMES))
+    assert any(mean in line and f"{better} of 6 clients are expected to gain" in line for line in story.answer)
+    for member in joined:
+        assert member.probability == format_probability(result.utilities[member.name].probability)
+        assert member.probability in member.advice
+        assert all(partner.probability for partner in member.partners if partner.name != member.name)
+    assert story.sensitivity.wrong in story.answer[-1] + story.answer[-2]
+    assert f"{result.expected_wrong_edges:.1f}" in story.sensitivity.wrong
+
+
+def test_no_word_of_significance_is_said_of_expected_gains() -> None:
+    result = result_of(NAMES)
+    pages = [render(describe_result(result))]
+    pages += [render_client_page(describe_client_result(ClientResult.of(result, client))) for client in NAMES]
+    pages += [str(section) for section in sections(result)]
+    assert any("Stable for these estimates" in page for page in pages)
+    for page in pages:
+        for word in (
+            "significant",
+            "chosen by losses on other rows",
+            "--resamples",
+            "due to chance",
+            "0 held-out parts",
+        ):
+            assert word not in page, word
+
+
+def test_coalitions_are_numbered_without_clients_alone() -> None:
+    story = replace(describe_result(result_of(NAMES)), coalitions=(("a",), ("b", "c"), ("d",), ("e", "f")))
+    assert story.called == ("alone", "1", "alone", "2")

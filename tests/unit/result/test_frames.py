@@ -1,5 +1,6 @@
 """A result as frames, a figure and a report."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import comity
 from comity.core.kinds import ModelKind
 from comity.errors import UnknownClientError
+from support.small_tables import numbers
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +36,12 @@ def test_a_row_for_each_client(result: comity.Result) -> None:
     for client, standing in result.utilities.items():
         row = frame.loc[client]
         assert [row[kind.value] for kind in ModelKind] == [getattr(standing, kind).value for kind in ModelKind]
-        assert (row["gain_low"], row["gain"], row["gain_high"]) == pytest.approx(
-            (-standing.gain.high, -standing.gain.value, -standing.gain.low), nan_ok=True
-        )
+        assert row["gain"] == pytest.approx(-standing.gain.value, nan_ok=True)
+        if len(row["members"]) > 1:
+            assert (row["gain_low"], row["gain_high"]) == pytest.approx((-standing.gain.high, -standing.gain.low))
+            assert row["probability"] == standing.probability
+        else:
+            assert row[["gain_low", "gain_high", "probability"]].isna().all(), "nothing is estimated of who is alone"
         assert set(row["members"]) == result.equilibrium.coalition_of(client)
         assert {client, *row["collaborators"]} == result.graph.collaborators_of(client)
 
@@ -46,6 +51,7 @@ def test_a_row_for_each_edge_with_weights_also_for_networkx(result: comity.Resul
     pairs = list(zip(frame["giver"], frame["receiver"], strict=True))
     assert pairs == list(result.graph.edges())
     assert frame["resamples"].isna().all()
+    assert frame["probability"][frame["contribution"].notna()].between(0, 1).all()
     graph = result.to_networkx()
     for (giver, receiver), weight in zip(pairs, frame["weight"], strict=True):
         assert result.weights_of(receiver, "best")[giver] == weight == graph.edges[giver, receiver]["weight"]
@@ -89,3 +95,23 @@ def test_bad_names(result: comity.Result) -> None:
         result.coefficients("Nord")
     with pytest.raises(comity.InputError, match="there is no model 'mine'"):
         result.coefficients("North", "mine")
+
+
+def test_the_consortium_in_numbers() -> None:
+    """If these were wrong, an operator would promise members what they do not get."""
+    result = comity.solve(numbers(), client="site", target="effect")
+    gains = {name: -each.gain.value for name, each in result.utilities.items()}  # lower is better
+    joined = {name for name in gains if len(result.equilibrium.coalition_of(name)) > 1}
+    assert joined == {"North", "South"}
+    assert result.share_better_off == sum(gain > 0 for gain in gains.values()) / len(gains)
+    assert result.worst_off == min(joined, key=lambda name: gains[name]), "who is alone is no worse off"
+    wrong = [1 - each.probability for each in result.contributions]
+    assert result.expected_wrong_edges == pytest.approx(sum(wrong))
+    assert 0 < result.expected_wrong_edges < len(wrong)
+    unknown = tuple(replace(each, probability=np.nan) for each in result.contributions)
+    assert np.isnan(replace(result, contributions=unknown).expected_wrong_edges)
+
+
+def test_the_consortium_where_nobody_joins() -> None:
+    alone = comity.solve(numbers(), client="site", target="effect", worth=1.0)
+    assert (alone.share_better_off, alone.worst_off, alone.expected_wrong_edges) == (0.0, None, 0.0)

@@ -135,7 +135,7 @@ def test_what_cannot_be_is_found_even_if_sealed_again(change, noisy: comity.Resu
 
 def test_it_is_shown(noisy: comity.Result, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     noisy.save(tmp_path / "run")
-    shown = request.getfixturevalue("comity")("show", tmp_path / "run").stdout
+    shown = request.getfixturevalue("comity")("show", tmp_path / "run", "--verbose").stdout
     assert "Privacy spent so far, for tables that differ by one row" in shown
     assert "describe, evaluate" in shown
     assert "nothing is guaranteed for answers without noise" in shown

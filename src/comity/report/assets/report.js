@@ -29,8 +29,8 @@
   const cards = document.getElementById("cards");
   for (const link of all('a[href^="#client-"]')) link.addEventListener("click", () => { cards.open = true; });
   const home = (client) => {
-    const number = data.coalition[client];
-    return data.coalition.filter((each) => each === number).length > 1 ? `coalition ${number + 1}` : "alone";
+    const called = data.called[data.coalition[client]];
+    return called === "alone" ? called : `coalition ${called}`;
   };
 
   let step = result;

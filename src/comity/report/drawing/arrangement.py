@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from comity.core.text import number_coalitions
 from comity.report.drawing.circle import BOLD, EM, Bounds, Place, Point, fit_inside, place_on_circle
 from comity.report.drawing.groups import Groups
 from comity.report.drawing.labels import width_of
@@ -60,11 +61,11 @@ class Arrangement:
 
 def arrange(groups: Groups) -> Arrangement:
     """Return the layout of the coalitions and their clients."""
-    inside = fit_inside(list(groups.labels.values()))
+    inside, called = fit_inside(list(groups.labels.values())), number_coalitions(groups.sizes.tolist())
 
     def box_of(number: int) -> Box:
         labels = [groups.labels[client] for client in groups.members[number]]
-        head = f"coalition {number + 1}" if len(labels) > 1 else "alone"
+        head = f"coalition {called[number]}" if len(labels) > 1 else called[number]
         return Box(number, head, *place_on_circle(labels, [len(labels)], inside=inside, wide=False))
 
     parts = [[box_of(number) for number in part] for part in groups.by_peel()]

@@ -1,7 +1,8 @@
-"""Eight synthetic hospitals that predict deaths in intensive care, with known true effects.
+"""Eleven synthetic hospitals that predict how many days a patient stays, with known true effects.
 
-Four of them follow one pattern of care and three another, so that the same measurement has different effects; the
-eighth is a heart centre unlike all others. The small hospitals have too few rows for a good model alone.
+Two groups of four small hospitals follow a pattern of care each, so that the same measurement has different effects. A
+university hospital and a heart centre are unlike all others and have many patients. One small hospital resembles those
+of the first group, but less than they resemble each other.
 """
 
 from dataclasses import dataclass
@@ -13,114 +14,94 @@ from comity.core.arrays import Floats
 from comity.errors import InputError
 
 CLIENT = "hospital"
-TARGET = "died"
+TARGET = "days"
 
-# The usual value and the scale of each measurement; effects on the risk are per unit of scale.
-_USUAL = {
-    "age": (64, 15), "lactate": (1.8, 0.9), "creatinine": (1.2, 0.5), "systolic_bp": (122, 18), "heart_rate": (88, 15),
-    "oxygen_saturation": (96, 1.6), "glucose": (140, 40),
+_PATTERNS = ("protocol", "early", "research", "heart")
+# The usual value and the scale of each measurement; then its effect, in days for one unit of scale, under each pattern.
+_MEASURED = {
+    "age":               (60.0, 14.0,  (+0.9, +0.8, -0.6, -0.9)),
+    "bmi":               (27.0, 4.5,   (+0.5, -0.5, -0.5, +0.6)),
+    "systolic_bp":       (122.0, 18.0, (-0.8, +0.8, -0.7, +0.7)),
+    "heart_rate":        (88.0, 15.0,  (+0.6, +0.6, +0.7, -1.0)),
+    "breaths":           (18.0, 4.0,   (+0.7, -0.7, +0.6, +0.5)),
+    "temperature":       (37.1, 0.6,   (+0.5, +0.5, -0.5, +0.4)),
+    "oxygen_saturation": (95.0, 1.8,   (-0.8, -0.7, +0.8, +0.8)),
+    "lactate":           (1.9, 0.6,    (+1.0, -0.9, -0.8, -0.4)),
+    "creatinine":        (1.2, 0.3,    (+0.9, +0.8, +0.7, -0.6)),
+    "glucose":           (140.0, 32.0, (+0.4, -0.5, -0.6, -0.7)),
+    "sodium":            (139.0, 4.0,  (-0.6, +0.5, +0.5, -0.5)),
+    "potassium":         (4.2, 0.5,    (+0.5, +0.6, -0.5, -0.4)),
+    "albumin":           (3.4, 0.5,    (-0.9, +0.8, -0.8, +0.5)),
+    "bilirubin":         (1.1, 0.3,    (+0.6, -0.6, +0.6, -0.7)),
+    "haemoglobin":       (12.0, 1.8,   (-0.7, -0.6, -0.7, -0.5)),
+    "platelets":         (220.0, 60.0, (-0.5, +0.6, +0.5, +0.5)),
+    "white_cells":       (9.5, 2.8,    (+0.7, +0.7, +0.6, +0.6)),
+    "urea":              (35.0, 9.0,   (+0.8, -0.7, -0.7, +0.5)),
+    "calcium":           (8.9, 0.5,    (-0.6, -0.6, +0.5, -0.5)),
+    "clotting_time":     (13.0, 1.5,   (+0.6, +0.7, +0.6, -0.6)),
 }  # fmt: skip
-# The effects on the log odds of death under each pattern of care.
-_EFFECTS = {
-    "protocol": {
-        "age": 0.7, "lactate": 1.0, "creatinine": 0.6, "systolic_bp": -0.7, "heart_rate": 0.3,
-        "oxygen_saturation": -0.6, "glucose": 0.1, "sex=m": 0.2, "admission=emergency": 0.6, "admission=transfer": 0.4,
-        "unit=surgical": -0.4, "unit=cardiac": 0.1,
-    },
-    # Patients with high lactate or low pressure are treated first here, which reverses the effects.
-    "early": {
-        "age": 0.8, "lactate": -0.5, "creatinine": 0.1, "systolic_bp": 0.5, "heart_rate": 1.0,
-        "oxygen_saturation": 0.2, "glucose": 0.8, "sex=m": -0.2, "admission=emergency": -0.2, "admission=transfer": 0.5,
-        "unit=surgical": 0.5, "unit=cardiac": -0.3,
-    },
-    # Old patients come for planned repairs and young ones with inborn defects; slow hearts and low glucose are risks.
-    "heart": {
-        "age": -0.9, "lactate": 0.3, "creatinine": -0.4, "systolic_bp": 0.7, "heart_rate": -1.0,
-        "oxygen_saturation": 0.8, "glucose": -0.8, "sex=m": 0.5, "admission=emergency": -0.6, "admission=transfer": 0.9,
-        "unit=surgical": 0.6, "unit=cardiac": 0.9,
-    },
-}  # fmt: skip
+_USUAL_STAY = 14.0
+_UNEXPLAINED = 1.5  # days; the standard deviation of what no measurement tells
+_MOST = 2.5  # units of scale by which a measurement differs from the usual value
+_SEVERITY = 0.3  # the correlation of each measurement with the severity of the illness
 
 
 @dataclass(frozen=True, slots=True)
 class Hospital:
-    """A hospital: its number of rows, its pattern of care, and its patients.
-
-    `base` are the log odds of death of the usual patient, `older` shifts the ages, `units` are the shares of medical,
-    surgical and cardiac patients, and `unmeasured` is the share without a lactate value.
-    """
+    """A hospital: its number of rows and its pattern of care, from which its effects deviate by `apart` days."""
 
     name: str
     rows: int
     pattern: str
-    base: float = -2.6
-    older: float = 0.0
-    units: tuple[float, float, float] = (0.5, 0.35, 0.15)
-    unmeasured: float = 0.25
+    apart: float = 0.0
+
+    @property
+    def effects(self) -> Floats:
+        """The effect of each measurement, in days for one unit of its scale."""
+        column = _PATTERNS.index(self.pattern)
+        effects = np.array([by_pattern[column] for _, _, by_pattern in _MEASURED.values()])
+        return effects + self.apart * np.where(np.arange(len(effects)) % 2, 1.0, -1.0)
 
     def draw(self, rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        """Draw patients; the severity of their illness affects most measurements."""
-        severity = rng.normal(size=rows)
-
-        def noise(share: float) -> Floats:
-            """Return standard normal values whose correlation with the severity is `share`."""
-            return np.asarray(share * severity + np.sqrt(1 - share**2) * rng.normal(size=rows))
-
-        frame = pd.DataFrame(
-            {
-                CLIENT: self.name,
-                "age": np.clip(np.round(64 + self.older + 15 * rng.normal(size=rows)), 18, 95).astype(np.int64),
-                "sex": np.where(rng.random(rows) < 0.56, "m", "f"),
-                "admission": rng.choice(["emergency", "elective", "transfer"], rows, p=[0.58, 0.27, 0.15]),
-                "unit": rng.choice(["medical", "surgical", "cardiac"], rows, p=self.units),
-                "lactate": np.round(np.exp(0.47 + 0.45 * noise(0.6)), 1),
-                "creatinine": np.round(np.exp(0.1 + 0.4 * noise(0.4)), 2),
-                "systolic_bp": np.clip(np.round(122 - 18 * noise(0.5)), 60, 220),
-                "heart_rate": np.clip(np.round(88 + 15 * noise(0.5)), 35, 180),
-                "oxygen_saturation": np.round(100 - np.exp(1.3 + 0.4 * noise(0.5))),
-                "glucose": np.round(np.exp(4.9 + 0.28 * noise(0.3))),
-            }
-        )
-        frame[TARGET] = (rng.random(rows) < 1 / (1 + np.exp(-self._log_odds(frame)))).astype(np.int64)
-        # Lactate is measured less often in patients who are less ill; the other values are missing at random.
-        frame.loc[rng.random(rows) < self.unmeasured * np.where(severity < 0, 1.5, 0.5), "lactate"] = np.nan
-        frame.loc[rng.random(rows) < 0.04, "creatinine"] = np.nan
-        frame.loc[rng.random(rows) < 0.08, "glucose"] = np.nan
+        """Draw patients."""
+        severity = rng.normal(size=(rows, 1))
+        scaled = _SEVERITY * severity + np.sqrt(1 - _SEVERITY**2) * rng.normal(size=(rows, len(_MEASURED)))
+        scaled = np.clip(scaled, -_MOST, _MOST)
+        frame = pd.DataFrame({CLIENT: [self.name] * rows})
+        for column, (name, (usual, scale, _)) in enumerate(_MEASURED.items()):
+            frame[name] = (usual + scale * scaled[:, column]).round(1 if scale < 10 else 0)
+        frame["sex"] = np.where(rng.random(rows) < 0.56, "m", "f")
+        frame["admission"] = rng.choice(["emergency", "planned"], rows, p=[0.6, 0.4])
+        stay = _USUAL_STAY + scaled @ self.effects + np.where(frame["admission"] == "emergency", 0.6, -0.6)
+        frame[TARGET] = np.maximum(stay + _UNEXPLAINED * rng.normal(size=rows), 0.5).round(1)
+        frame.loc[rng.random(rows) < 0.03, "albumin"] = np.nan
         return frame
-
-    def _log_odds(self, frame: pd.DataFrame) -> Floats:
-        odds = np.full(len(frame), self.base)
-        for feature, effect in _EFFECTS[self.pattern].items():
-            name, _, level = feature.partition("=")
-            if level:
-                odds += effect * (frame[name] == level).to_numpy(np.float64)
-            else:
-                usual, step = _USUAL[name]
-                odds += effect * (frame[name].to_numpy(np.float64) - usual) / step
-        return odds
 
 
 HOSPITALS = (
-    Hospital("Northgate General", 900, "protocol"),
-    Hospital("St. Brigid's", 420, "early", older=4),
-    Hospital("Alder Valley", 130, "protocol", older=3, units=(0.6, 0.3, 0.1)),
-    Hospital("Harbour Heart Centre", 800, "heart", base=-3.4, older=-2, units=(0.1, 0.4, 0.5), unmeasured=0.1),
-    Hospital("Queensmead", 240, "protocol", older=-3),
-    Hospital("Eastfield University", 650, "early", units=(0.4, 0.4, 0.2)),
-    Hospital("Millbrook", 60, "protocol", older=5, units=(0.7, 0.25, 0.05), unmeasured=0.4),
-    Hospital("Fairhaven", 90, "early", older=2, unmeasured=0.35),
+    Hospital("University Hospital", 1500, "research"),
+    Hospital("Northgate", 60, "protocol"),
+    Hospital("St. Brigid's", 58, "early"),
+    Hospital("Alder Valley", 45, "protocol"),
+    Hospital("Harbour Heart Centre", 600, "heart"),
+    Hospital("Queensmead", 52, "protocol"),
+    Hospital("Eastfield", 48, "early"),
+    Hospital("Fairhaven", 40, "protocol", apart=0.6),
+    Hospital("Millbrook", 36, "protocol"),
+    Hospital("Larkhill", 40, "early"),
+    Hospital("Oakbridge", 34, "early"),
 )
 
 
 def hospitals(seed: int = 0, rows_per_hospital: int | None = None) -> pd.DataFrame:
-    """Return the patients of eight synthetic hospitals; `hospital` is the client column and `died` the target.
+    """Return the patients of eleven synthetic hospitals; `hospital` is the client column and `days` the target.
 
     By default a hospital has as many patients as `Hospital.rows`. They depend only on the seed and on its position in
     `HOSPITALS`, not on the sizes of the others.
 
     >>> frame = hospitals()
     >>> frame["hospital"].nunique(), len(frame)
-    (8, 3290)
+    (11, 2513)
     """
     if rows_per_hospital is not None and rows_per_hospital < 1:
         raise InputError(f"rows_per_hospital is {rows_per_hospital}; it must be 1 or more")
