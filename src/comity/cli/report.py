@@ -12,7 +12,7 @@ import comity
     epilog="""\b
 Examples:
   comity report run/
-  comity report run/ --for "Northgate General" --out northgate.html
+  comity report run/ --for Northgate --out northgate.html
   comity report run/ --figures figures/ --format pdf""",
 )
 @click.argument("run", type=click.Path())
