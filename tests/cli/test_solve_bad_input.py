@@ -80,7 +80,6 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     ),
     "all excluded": (lambda f: f, tuple(w for n in FEATURES for w in ("--exclude", n)), ("no column is left",)),
     "one client": (lambda f: f[f["site"] == "North"], (), ("there is one client only", "'North'")),
-    "nine rows": (lambda f: f.drop(index=range(15)), (), ("client 'North' has 9 rows",)),
     "too few rows": (
         lambda f: f.drop(index=range(10)),
         ("--search", "spo", "--judges", "20"),

@@ -99,7 +99,7 @@ def test_answers_that_cannot_be_summed_are_refused() -> None:
     asked = {"c0": QUESTION, "c1": replace(QUESTION, parameters=np.zeros((2, 2)), networks=np.zeros(2))}
     with pytest.raises(InputError, match=r"client 'c0' has losses \(3,\) float64, and that of 'c1' losses \(2,\)"):
         federation_of(HeldLossesAnswer(np.zeros(3)), HeldLossesAnswer(np.zeros(2))).total(asked)
-    statement = PrivacyStatement(None, 0.0, 1e-6, None, 0.0, {}, (), (), {})
+    statement = PrivacyStatement(None, 0.0, 1e-6, None, 0.0, {}, (), (), {}, 0.0, None)
     with pytest.raises(InputError, match="a PrivacyAnswer cannot be summed: beside arrays it has statement"):
         federation_of(PrivacyAnswer(statement, shares_utilities=True)).total(AskPrivacy())
     with pytest.raises(InputError, match="nobody is asked"):

@@ -36,7 +36,7 @@ class Policy:
         only_private: Whether it refuses every answer without noise. Default: False.
         least_part: The minimum number of rows in a fold. Default: 2.
         disclosure: The limit of its disclosure, the independent numbers that left it over the numbers in its rows
-            (`comity.client.disclosure`). Default: inf, no limit; 0.5 for a `Site`.
+            (`comity.client.disclosure`). A `Site` that sets none has 0.5. Default: inf.
 
     Raises:
         InputError: A value is not allowed.
