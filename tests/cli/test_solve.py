@@ -132,7 +132,7 @@ def test_every_source_gives_the_same(comity: Run, tmp_path: Path) -> None:
     }
     outputs.add(comity("solve", "each", "--target", "effect").stdout)
     (output,) = outputs
-    assert "1 coalition (of 2) trains together, 1 stays alone." in output
+    assert "To predict effect, 1 coalition (of 2) trains together, 1 stays alone." in output
 
 
 def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_study_file(comity: Run, table: str, tmp_path: Path) -> None:
     )
     done = comity("solve", "--study", "study/study.toml", "--target", "effect")
     assert done.returncode == 0, done.stderr
-    assert "to predict effect" in done.stdout, "the command line overrules the file"
+    assert "To predict effect" in done.stdout, "the command line overrules the file"
     assert "Written to study/run" in done.stdout, "paths begin at the file"
     result = Result.load(tmp_path / "study" / "run")
     assert result.study.exclude == ("sex",)
@@ -353,13 +353,14 @@ def test_the_demo_shows_that_collaboration_pays(demo: tuple[str, Path]) -> None:
     assert together == {frozenset(groups["protocol"] - {"Fairhaven"}), frozenset(groups["early"])}
     gain = -result.mean_gain
     assert gain.low > 0
-    assert f"RMSE improves by {gain.value:.2f} (95 % interval {gain.low:.2f} to {gain.high:.2f})" in printed
+    assert f"mean RMSE improves by {gain.value:.2f}, from" in printed
+    assert f"(95 % interval {gain.low:.2f} to {gain.high:.2f})." in printed
     assert "8 of 11 clients are expected to gain." in printed
     assert min(result.utilities[name].probability for each in together for name in each) > 0.9
     assert "Alone: University Hospital and Harbour Heart Centre; no other client is expected to improve" in printed
     assert "Turned away: Fairhaven would gain from" in printed
     assert "Stable for these estimates: no group of members would do better by leaving" in printed
-    assert f"{result.traffic['rounds']} rounds of questions" in printed
+    assert f"{result.traffic['rounds']} rounds of questions to the clients" in printed
 
 
 def test_what_the_demo_says_to_do_next_can_be_done(comity: Run, tmp_path: Path) -> None:

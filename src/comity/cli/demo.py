@@ -75,8 +75,8 @@ def _show_hospitals(place: Path) -> int:
     result.save(place / RUN)
     write_report(result, place / RUN / REPORT)
     screen = Screen()
-    screen.print(f"{len(HOSPITALS)} made-up hospitals want to predict how many days a patient stays. Most have few")
-    screen.print("patients, and they may not pool them. Who should train with whom?")
+    screen.print(f"{len(HOSPITALS)} made-up hospitals want to predict how many days a patient stays. Most have")
+    screen.print("few patients, and they may not pool them. Who should train with whom?")
     screen.command(f"$ comity solve {TABLE} --client {CLIENT} --target {TARGET} --out {RUN}")
     screen.print()
     next_steps = _next_steps(place)
@@ -94,11 +94,11 @@ def _next_steps(place: Path) -> list[str]:
     from comity.result.directory import REPORT
 
     steps = {
-        f"look at {place / RUN / REPORT}": "the same with pictures, in a browser",
-        f"cd {shlex.quote(str(place))}": "where the table and the result are",
-        f"comity verify {RUN}": "check the proof again, without any rows",
+        f"look at {place / RUN / REPORT}": "the same with pictures",
+        f"cd {shlex.quote(str(place))}": "the table and the result",
+        f"comity verify {RUN}": "check the proof, without rows",
         f"comity report {RUN} --for Fairhaven --out page.html": "what one hospital may see",
-        "comity solve --help": "solve a table of your own",
+        "comity solve --help": "for a table of your own",
     }
     width = max(len(command) for command in steps if len(command) <= _MAX_COMMAND)
     return [

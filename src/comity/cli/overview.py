@@ -43,17 +43,17 @@ def overview(result: Result, width: int, height: int) -> list[str]:
 
 
 def _answer(result: Result) -> str:
-    rows = sum(standing.rows for standing in result.utilities.values())
+    """Say how many train together, and how many alone."""
     sizes = sorted((len(each) for each in result.coalitions if len(each) > 1), reverse=True)
     alone = len(result.coalitions) - len(sizes)
-    found = "everybody trains alone"
+    found = f"all {count(len(result.clients), 'client')} train alone"
     if sizes:
         of = [f"{size:,}" for size in sizes[:_MAX_SIZES]] + ["…"] * (len(sizes) > _MAX_SIZES)
         train = "trains" if len(sizes) == 1 else "train"
         found = f"{count(len(sizes), 'coalition')} (of {join(of)}) {train} together"
         found += f", {alone:,} {'stays' if alone == 1 else 'stay'} alone" if alone else ""
-    predicted = f", to predict {_name(result.schema.target.name)}" if result.family.tabular else ""
-    return f"{count(len(result.clients), 'client')} with {rows:,} rows{predicted}: {found}."
+    purpose = f"To predict {_name(result.schema.target.name)}, " if result.family.tabular else ""
+    return _sentence(f"{purpose}{found}")
 
 
 def _consortium(result: Result) -> list[str]:
@@ -64,10 +64,9 @@ def _consortium(result: Result) -> list[str]:
     gain, places = _improvement(result, result.mean_gain), _places(result)
     if math.isnan(gain.value):
         return ["What clients gain cannot be told from their rows."]
-    mean = f"On average over all clients, {metric.title} improves by {format_number(gain.value, places)}"
-    if not math.isnan(gain.error):
-        mean += f" (95 % interval {format_number(gain.low, places)} to {format_number(gain.high, places)})"
-    mean += f", from {_number(_mean_alone(result), places)} alone"
+    change = f"improves by {format_number(gain.value, places)}, from {_number(_mean_alone(result), places)}"
+    ends = f" (95 % interval {format_number(gain.low, places)} to {format_number(gain.high, places)})"
+    mean = f"The clients' mean {metric.title} {change}{'' if math.isnan(gain.error) else ends}."
     better = round(result.share_better_off * len(result.clients))
     who = f"{better:,} of {count(len(result.clients), 'client')} {'is' if better == 1 else 'are'} expected to gain"
     if not result.study.borrows:
@@ -75,8 +74,8 @@ def _consortium(result: Result) -> list[str]:
         who = f"{clear:,} of {count(len(result.clients), 'client')} {'gains' if clear == 1 else 'gain'} significantly"
     worst = result.worst_off
     value = math.nan if worst is None else _improvement(result, result.utilities[worst].gain).value
-    loses = f", and {_name(str(worst))} to lose {format_number(-value, places)}" if value < 0 else ""
-    return [f"{mean}. {who}{loses}."]
+    loses = f"; {_name(str(worst))} may do worse, by {format_number(-value, places)}" if value < 0 else ""
+    return [mean, f"{who}{loses}."]
 
 
 def _mean_alone(result: Result) -> float:
@@ -89,9 +88,8 @@ def _columns(result: Result) -> str:
     """Say what the columns of the table are."""
     metric = METRICS[result.metric]
     better = "higher" if metric.more_is_better else "lower"
-    chance = ", and the chance that it is one" if result.study.borrows else ""
     scores = f"{metric.title} ({metric.meaning}; {better} is better) alone → in the coalition"
-    return f"{scores}, the gain with its 95 % interval{chance}:"
+    return f"{scores}, gain with 95 % interval{', chance of a gain' if result.study.borrows else ''}:"
 
 
 def _clients(result: Result, width: int, room: int) -> list[str]:
@@ -196,8 +194,8 @@ def _proof(result: Result) -> list[str]:
 
 def _asked(result: Result) -> str:
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
-    traffic = f"{format_bytes(sent)} to them, {format_bytes(received)} back"
-    return f"The clients answered {count(rounds, 'round')} of questions ({traffic}), and sent no rows."
+    traffic = f"{format_bytes(sent)}, {format_bytes(received)} back"
+    return f"{count(rounds, 'round')} of questions to the clients ({traffic}); no rows were sent."
 
 
 def _resampled(result: Result) -> list[str]:

@@ -272,10 +272,9 @@ def forgiven(result: Result) -> tuple[str, ...]:
         return ()
     if result.study.borrows:
         loss = -result.game.maximal_utility(client, [client])
-        share = f"{100 * amount / loss:.2g} % of the loss" if loss > 0 else f"{amount:.2g}"
+        share = f"{100 * amount / loss:.2g} %" if loss > 0 else f"{amount:.2g}"
         worth = f"gains below {100 * result.study.worth:g} % of the loss"
-        given_up = "the little that clients give up to have fewer collaborators"
-        return (f"What is forgiven: {worth}, and {given_up}; at most {share} ({client})",)
+        return (f"Forgiven: {worth}, and the little that fewer collaborators cost; at most {share} ({client})",)
     return (f"a gain within its error counts as zero: up to {amount:.2g} for {client}, and no more for the others",)
 
 

@@ -68,7 +68,8 @@ def test_its_numbers_are_those_of_the_result(clients: int) -> None:
     gain = -result.mean_gain
     assert document["mean_gain"] == {"value": result.mean_gain.value, "error": result.mean_gain.error}
     mean, low, high = (format_number(each, places) for each in (gain.value, gain.low, gain.high))
-    assert f"RMSE improves by {mean} (95 % interval {low} to {high})" in flat
+    assert f"The clients' mean RMSE improves by {mean}, from" in flat
+    assert f"(95 % interval {low} to {high})." in flat
     better = sum(each["gain"]["value"] < 0 for each in document["utilities"].values())
     assert f"{better} of {clients} clients" in flat
     for name, each in result.utilities.items():
@@ -128,5 +129,5 @@ def test_everybody_alone_is_said_in_one_line() -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(80, 2)), columns=["x", "days"])
     text = "\n".join(all_lines(comity.solve({"a": rows[:40], "b": rows[40:]}, target="days")))
-    assert "everybody trains alone" in text
-    assert "On average" not in text
+    assert "To predict days, all 2 clients train alone." in text
+    assert "mean RMSE" not in text
