@@ -245,3 +245,32 @@ def test_two_clients_can_be_asked() -> None:
     lender = Borrowing(parts_of(planted(models, [10, 10], 0.5), 5), 1)
     assert [each.size for each in lender.kept] == [0, 1]
     assert np.isfinite(lender.final_evidence().losses).all()
+
+
+def test_final_losses_are_corrected_for_the_rows_that_folds_lack() -> None:
+    """Burman's correction: how much better final models fit all rows than those that lack a part."""
+    lender = two_groups()
+    whole = lender.parts.whole
+    for number, models in enumerate(lender.models):
+        folds = [whole.losses(models[:, part]) for part in range(lender.parts.count)]
+        better = (whole.losses(lender.final[:, number]) - np.mean(folds, axis=0)) / whole.rows
+        expected = lender.losses[:, number] / lender.rows + better
+        np.testing.assert_allclose(lender.final_evidence().losses[:, number], expected)
+
+
+def test_distances_are_scaled_to_rows_that_models_do_not_know() -> None:
+    lender = two_groups()
+    seen = unseen = 0.0
+    for part in range(lender.parts.count):
+        held, rest = lender.parts.part(part), lender.parts.without(part)
+        everybody = rest.gram.sum(axis=0) / rest.rows.sum()
+        for client in range(lender.clients):
+            apart = lender.models[0][client, part] - lender.models[lender.number][client, part]
+            lean = 4 * rest.size
+            known = (rest.gram[client] + lean * everybody) / (rest.rows[client] + lean)
+            seen += held.rows[client] * apart @ known @ apart
+            unseen += apart @ held.gram[client] @ apart
+    assert unseen / seen > 1
+    apart = lender.final[:, 0] - lender.final[:, lender.number]
+    known = np.einsum("na,nab,nb->n", apart, lender.curvature, apart)
+    np.testing.assert_allclose(lender.final_evidence().expected[:, 0], known * unseen / seen)
