@@ -89,6 +89,7 @@ _COUNTS: dict[str, Callable[[Any, Any], int]] = {
     ),
     "fit-own": lambda question, answer: np.unique(answer.parameters, axis=0).size + len(np.unique(answer.penalties)),
     "fit-alone": lambda question, answer: answer.parameters.size + answer.penalties.size + answer.losses.size,
+    "part-losses": lambda question, answer: len(answer.losses) * int(answer.losses.any(axis=0).sum()),
     "evaluate": lambda question, answer: _in_evaluation(answer),
     "evaluate-linear": lambda question, answer: _in_evaluation(answer),
 }
@@ -128,7 +129,8 @@ def plan(schema: Schema, rows: int, max_parts: int, limit: float, described: int
         if each > limit * (rows // parts) * columns:
             continue
         own = (schema.parameters + 1) * (1 + parts * (parts > 1)) if classes else 0
-        needed = parts * each + own + _EVALUATED * (1 + classes) * (parts > 1)
+        judged = (_EVALUATED + 2 * parts * classes) * (parts > 1)
+        needed = parts * each + own + judged
         if needed <= allowed:
             return Plan(parts, slopes=needed + _POINTS * each <= allowed)
     return Plan(0, slopes=False)

@@ -21,7 +21,7 @@ from comity.errors import ComityError, InputError, RefusedError
 from comity.families.glm.answers.alone import fit_alone
 from comity.families.glm.answers.evaluation import evaluate, evaluate_linear
 from comity.families.glm.answers.moments import expand, moments, slopes
-from comity.families.glm.answers.own import fit_own
+from comity.families.glm.answers.own import fit_own, part_losses
 from comity.questions import AskPrivacy, Describe, Description, Packed, PrivacyAnswer, Recipe, kind_of, pack, unpack
 from comity.rows.noise import Noise
 from comity.rows.rows import Rows
@@ -234,6 +234,7 @@ ANSWERS: dict[str, Answer] = {
     "slopes": _by_table(slopes),
     "fit-alone": _by_table(fit_alone),
     "fit-own": _by_table(fit_own),
+    "part-losses": _by_table(part_losses),
     "evaluate": _by_table(evaluate),
     "evaluate-linear": _by_table(evaluate_linear),
     "gradients": _by_learner("gradients"),

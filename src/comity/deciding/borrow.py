@@ -23,6 +23,7 @@ from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.estimates import Contribution
 from comity.core.kinds import ModelKind
 from comity.core.names import Coalition
+from comity.deciding.bridges import without_bridges
 from comity.deciding.evidence import Evidence, weigh
 from comity.game.certificate import Certificate, certify
 from comity.game.equilibrium import find_equilibrium
@@ -33,7 +34,6 @@ from comity.game.proof import edges_to_check
 
 _MIN_GAIN = 1e-9  # in units of the loss: less may be rounding
 _GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
-_LEFT_OPEN = 1.0  # by how much the variance of a gain exceeds what the models say; measured on planted federations
 
 
 class Lender(Protocol):
@@ -56,10 +56,7 @@ class Lender(Protocol):
         """The models of the procedures (N, K, d), learned from all rows."""
 
     def evidence(self) -> Evidence:
-        """Return what is known about the procedures, learned without the rows that test."""
-
-    def final_evidence(self) -> Evidence:
-        """Return what is known about the procedures, learned from all rows."""
+        """Return what is known about the procedures."""
 
     def pull_of(self, number: int) -> float:
         """Return the pull of a procedure."""
@@ -141,18 +138,16 @@ class _Borrower:
         self.lender, self.clients = lender, tuple(clients)
         self.position = {client: index for index, client in enumerate(self.clients)}
         count, common = len(self.clients), lender.number
-        gains = weigh(lender.final_evidence().some([0, common]), 1)
-        among = weigh(lender.evidence(), common)
-        expected, final = lender.evidence().expected, lender.final_evidence().expected
-        shrunk = final.sum(axis=0) / np.maximum(expected.sum(axis=0), 1e-300)  # with all rows, models lie closer
-        shrunk[expected.sum(axis=0) == 0] = 0.0
-        self.excess = among.mean * shrunk
-        self.excess[:, 0] = gains.mean[:, 0]
-        self.factor = float(among.factors[1])
-        self.common_error = gains.common_error
-        self.error = np.sqrt(gains.covariance[:, 0, 0] * _LEFT_OPEN + self.common_error**2)
+        found = weigh(lender.evidence())
+        self.excess, self.common_error = found.mean, found.common_error
+        self.factor = float(found.curves[1].coefficients[0])
+        self.error, self.posterior = found.error, found
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
         self.least = np.maximum(worth * self.alone, _MIN_GAIN)
+        self.members = {number: lender.members_of(number) for number in range(1, self.excess.shape[1])}
+        for number, members in self.members.items():
+            lonely = members.sum(axis=1) == 1  # the nearest found no support
+            self.excess[lonely, number] = self.excess[lonely, 0]
         self.first = self._choose_first()
         self.by = np.where(self.first > 0, self.first, common)  # the procedure whose pulls a client has
         self.model = lender.final[np.arange(count), self.first].copy()
@@ -172,18 +167,14 @@ class _Borrower:
         return np.where(gain < self.least, 0, chosen)
 
     def decide(self) -> Borrowed:
-        count = len(self.clients)
         for number in np.unique(self.first[self.first > 0]).tolist():
             here = np.flatnonzero(self.first == number)
-            self.sets[here] = self.lender.members_of(number)[here].toarray() > 0
-        # A client whose nearest found no support is alone.
-        lonely = self.sets.sum(axis=1) == 1
-        self.loss = np.where(lonely, self.alone, self.loss)
+            self.sets[here] = self.members[number][here].toarray() > 0
+        self._drop_bridges()
         self.wishes = self.sets.copy()
-        best = self.lender.final[np.arange(count), np.where(lonely, 0, self.first)]
+        best = self.model.copy()
         best_loss = self.loss.copy()
-        self.model = best.copy()
-        for i in np.flatnonzero(~lonely).tolist():
+        for i in np.flatnonzero(self.first).tolist():
             self._record(i, self.sets[i], self.loss[i])
         equilibrium = find_equilibrium(self.clients, collaborators_of_many=self._answer)
         contributions = self._contributions(equilibrium)
@@ -211,11 +202,19 @@ class _Borrower:
             gains=gains,
             errors=errors,
             common_error=self.common_error,
-            probabilities={kind: _probability(gains[kind], errors[kind]) for kind in gains},
+            probabilities={kind: self.posterior.probability(gains[kind]) for kind in gains},
             contributions=contributions,
             game=game,
             certificate=certify(equilibrium, game, forgiven=forgiven),
         )
+
+    def _drop_bridges(self) -> None:
+        """Leave out collaborators with little support: one chance likeness must not tie two groups together."""
+        kept = without_bridges(sparse.csr_array(self.sets, dtype=np.float64)).toarray() > 0
+        for target in np.flatnonzero((kept != self.sets).any(axis=1)).tolist():
+            self._take(target, [kept[target]] if kept[target].sum() > 1 else [])
+            if self.sets[target].sum() == 1:
+                self.first[target] = 0
 
     def _record(self, target: int, members: Booleans, loss: float) -> None:
         key = target, frozenset(np.flatnonzero(members).tolist())
@@ -244,8 +243,11 @@ class _Borrower:
             members[[target, *nearest[:size].tolist()]] = True
             tried.append(members)
             size = max(size + 1, size * 3 // 2)
-        alone = np.arange(present.size) == target
-        self.sets[target], self.loss[target] = alone, self.alone[target]
+        self._take(target, tried)
+
+    def _take(self, target: int, tried: list[Booleans]) -> None:
+        """Take the smallest of some sets that gives up hardly anything, or stay alone."""
+        self.sets[target], self.loss[target] = np.arange(len(self.clients)) == target, self.alone[target]
         self.model[target] = self.lender.final[target, 0]
         if not tried:
             return
@@ -279,7 +281,9 @@ class _Borrower:
             brought, error = self.lender.distance(to, models, self.model[to])
             last = members.sum(axis=1) == 1  # without its only collaborator a client is alone
             brought = np.where(last, self.alone[to] - self.loss[to], brought)
-            chance = _probability(brought, np.where(last, self.error[to], error))
+            chance = np.where(
+                last, self.posterior.probability(self.alone - self.loss)[to], _probability(brought, error)
+            )
             for i, j, value, sure, left in zip(to.tolist(), by.tolist(), brought, chance, members, strict=True):
                 if (i, j) in needed and left.sum() > 1:
                     self._record(i, left, float(self.loss[i] + value))

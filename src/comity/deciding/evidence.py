@@ -1,14 +1,16 @@
 """What is known about how well each client does with each of some procedures: its own rows, and those of all others.
 
 The same K procedures (alone, with the nearest collaborator, with the nearest two, …) are tried with all N clients. One
-of them, the *common* one, has the least loss over all clients. The question is what a client would gain by another.
+of them, the *common* one, has the least loss over all clients. The question is what a client would lose by another.
 
-- A client's rows say it with noise: the difference d of two cross-validated losses has the covariance V.
-- The models say it too. If the model of the common procedure is right up to what a client's rows leave open, the excess
-  loss δ of a procedure has the mean q, the squared distance of its predictions, and the covariance C.
+The models say it: if the model of the common procedure is right up to what a client's rows leave open, the excess loss
+of another procedure has the mean q, the squared distance of the predictions, and the covariance C. But models may be
+wrong: clients that lie far apart may be so for a reason. So the excess is taken as g(q), and g is learned from the rows
+of all clients that tested models. They did not train these models, so that they tell without flattery what distances
+are worth. The final models, which have all rows, are judged by the same g.
 
-Neither is trusted blindly: δ ~ N(a q, s C), where a, and how often which s occurs, is learned from all clients
-(empirical Bayes), starting near a = s = 1. The posterior is a mixture of normal distributions.
+A single client's test rows say little beyond that: C is what its rows leave open, and the same rows were used. Only if
+they contradict the models so much that its C must be larger, s C with s > 1, the client is believed.
 """
 
 from __future__ import annotations
@@ -16,13 +18,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
-from comity.core.arrays import Floats
+from comity.core.arrays import Booleans, Floats, Integers
 
-_SCALES = np.array([0.3, 1.0, 3.0, 10.0, 30.0])
-_SEEN_BEFORE = np.array([2.0, 6.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
-EXPECTED_FACTORS = np.array([1.15, 1.0])  # alone and the rest; measured on planted federations
-_PRIOR_OF_FACTORS = 0.5  # the precision of a factor a around what is expected
+_SCALES = np.array([1.3, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
+_SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
+_ALONE, _REST = 1.35, 1.0  # the expected level of g(q) / q, alone and for the rest; measured on planted federations
+_PRIOR_OF_LEVEL = 0.7  # a precision
+_PRIOR_OF_SLOPE = 2.0
+_PRIOR_OF_FACTOR = 4.0
+_WITH_ALL_ROWS = 0.96  # distances of final models are worth less; measured on planted federations
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
 _JITTER = 1e-6  # relative, so that procedures that are the same do not make matrices singular
@@ -31,96 +37,183 @@ _TINY = 1e-16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What is known about N clients with K procedures before it is weighed.
+    """What is known about N clients with K procedures, tested on F parts of the rows, before it is weighed.
 
     Attributes:
-        losses: Cross-validated mean losses (N, K); NaN for a client without any.
-        noise: Their covariance (N, K, K), as differences from the common procedure.
-        expected: The expected excess losses over the common procedure (N, K).
-        spread: The covariance of the excess losses (N, K, K).
+        common: The number of the common procedure.
+        excess: The mean loss over that of the common procedure on each part (N, F, K), of models learned without it.
+        rows: The rows of each part that tested (N, F): none where nothing was tested.
+        expected: The squared distances q of these models (N, F, K).
+        unit: The variance of the noise, by which that of an excess loss follows from q.
+        noise: The covariance of the mean excess losses of each client (N, K, K).
+        spread: The covariance C of its true excess losses (N, K, K).
+        final: The squared distances q of the models of all rows (N, K).
+        final_spread: The variance of the true excess loss of the final model alone (N,).
     """
 
-    losses: Floats
-    noise: Floats
+    common: int
+    excess: Floats
+    rows: Floats
     expected: Floats
+    unit: float
+    noise: Floats
     spread: Floats
-
-    def some(self, chosen: list[int]) -> Evidence:
-        """Return what is known about some of the procedures."""
-        grid = np.ix_(np.arange(len(self.losses)), np.array(chosen), np.array(chosen))
-        return Evidence(self.losses[:, chosen], self.noise[grid], self.expected[:, chosen], self.spread[grid])
+    final: Floats
+    final_spread: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """The expected excess loss of each procedure over the common one, and how sure it is.
+    """The expected excess losses of final models over the common procedure's, and how sure they are.
 
     Attributes:
         mean: The expected excess losses (N, K).
-        covariance: Their covariance (N, K, K), for factors as they are.
-        common_error: The part (N,) of the standard error of a client's excess loss alone that comes from the factor,
-            and so is common to all clients.
-        factors: The factors a: for being alone, and for the rest.
+        errors: The standard errors (S, N) of the excess loss alone with each of the scales s, if g is right.
+        weights: How likely each of the scales is for each client (S, N).
+        common_error: What it has in addition because g is uncertain (N,), which is common to all clients.
+        curves: g for being alone, and for the rest.
         shares: How often each scale s occurs.
     """
 
     mean: Floats
-    covariance: Floats
+    errors: Floats
+    weights: Floats
     common_error: Floats
-    factors: Floats
+    curves: tuple[Curve, Curve]
     shares: Floats
 
+    @property
+    def error(self) -> Floats:
+        """The standard error (N,) of the excess loss alone."""
+        return np.asarray(np.sqrt((self.weights * self.errors**2).sum(axis=0) + self.common_error**2))
 
-def weigh(evidence: Evidence, common: int) -> Posterior:
-    """Weigh what clients' rows say against what is expected; the first procedure is to be alone."""
-    losses, expected = evidence.losses, evidence.expected
-    clients, count = losses.shape
-    others = np.delete(np.arange(count), common)
+    def probability(self, gain: Floats) -> Floats:
+        """Return the probability (N,) that clients that expect to gain (N,) over being alone do gain; ½ for no gain."""
+        errors = np.hypot(self.errors, self.common_error)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            chances = np.where(errors > 0, norm.cdf(gain / errors), np.where(gain > 0, 1.0, 0.5))
+        return np.asarray((self.weights * chances).sum(axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """What distances are worth: g(q) = q (level + slope (m - q) / (m + q)), at least 0, with m the mean distance.
+
+    Attributes:
+        coefficients: Level and slope.
+        covariance: Their covariance (2, 2).
+        middle: m.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    middle: float
+
+    @classmethod
+    def fit(cls, expected: Floats, excess: Floats, variance: Floats, rows: Floats, level: float) -> Curve:
+        """Estimate it from distances (P,) and excess losses (P,) with a variance (P,), on some rows (P,)."""
+        middle = max(float(rows @ expected) / max(float(rows.sum()), 1.0), _TINY)
+        columns = _columns(expected, middle)
+        weights = 1 / np.maximum(variance, _TINY)
+        prior = np.array([_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE])
+        covariance = np.linalg.inv((columns.T * weights) @ columns + np.diag(prior))
+        right = (columns.T * weights) @ excess + prior * np.array([level, 0.0])
+        return cls(np.asarray(covariance @ right), np.asarray(covariance), middle)
+
+    def __call__(self, expected: Floats) -> Floats:
+        """Return g of distances."""
+        return np.asarray(np.maximum(_columns(expected, self.middle) @ self.coefficients, 0.0))
+
+    def error(self, expected: Floats) -> Floats:
+        """Return the standard error of g."""
+        columns = _columns(expected, self.middle)
+        return np.asarray(np.sqrt(np.einsum("...a,ab,...b->...", columns, self.covariance, columns)))
+
+
+def _columns(expected: Floats, middle: float) -> Floats:
+    return np.stack([expected, expected * (middle - expected) / (middle + expected)], axis=-1)
+
+
+def weigh(evidence: Evidence) -> Posterior:
+    """Learn what distances are worth, and weigh it against what each client's rows say."""
+    clients, _, count = evidence.excess.shape
+    others = np.delete(np.arange(count), evidence.common)
+    curves = _curve(evidence, others[:1], _ALONE), _curve(evidence, others[1:], _REST)
+
+    factors = _factors(evidence, curves[1])
+
+    def worth(distances: Floats) -> Floats:
+        return np.concatenate([curves[0](distances[..., :1]), factors * curves[1](distances[..., 1:])], axis=-1)
+
+    known = np.asarray(evidence.rows.any(axis=1))
+    share = evidence.rows / np.maximum(evidence.rows.sum(axis=1, keepdims=True), 1.0)
+    left = np.einsum("nf,nfk->nk", share, evidence.excess - worth(evidence.expected))[:, others]
+    distances = np.einsum("nf,nfk->nk", share, evidence.expected)
     grid = np.ix_(np.arange(clients), others, others)
-    known = np.asarray(~np.isnan(losses).any(axis=1))
-    observed = np.where(known[:, None], losses - losses[:, [common]], 0.0)[:, others]
-    scale = np.maximum(expected[:, others], 1e-12)
-    small = _JITTER * scale.mean(axis=1) ** 2 + _TINY
-    jitter = small[:, None, None] * np.eye(count - 1)
-    noises, spreads, means = evidence.noise[grid] + jitter, evidence.spread[grid] + jitter, expected[:, others]
-    kinds = np.stack([others == 0, others != 0]).astype(np.float64)  # a factor for being alone, one for the rest
-    factors, shares = EXPECTED_FACTORS, _SEEN_BEFORE / _SEEN_BEFORE.sum()
+    noise, spread = (_regular(each[grid]) for each in (evidence.noise, evidence.spread))
+    inverses = np.array([np.linalg.inv(noise + scale * spread) for scale in _SCALES])
+    fits = (np.linalg.slogdet(inverses)[1] - np.einsum("na,snab,nb->sn", left, inverses, left)) / 2
+    weights, shares = _mixture(np.where(known, fits, 0.0), known)
+    larger = (_SCALES - _SCALES[0])[:, None]
+    trusts = larger[..., None, None] * (spread @ inverses) * known[:, None, None]
+    followed = np.einsum("sn,snab,nb->na", weights, trusts, left)
+    mean, totals = _WITH_ALL_ROWS * worth(evidence.final), distances.sum(axis=0)
+    closer = np.divide(evidence.final.sum(axis=0), totals, out=np.zeros(count), where=totals > 0)
+    mean[:, others] += followed * closer[others]
+    trusted = np.clip(trusts[:, :, 0, 0], 0.0, 1.0)
+    left_open = evidence.final_spread * (_SCALES[:, None] - larger * trusted)
+    common_error = (1 - (weights * trusted).sum(axis=0)) * curves[0].error(evidence.final[:, 0])
+    return Posterior(mean, np.sqrt(left_open), weights, common_error, curves, shares)
+
+
+def _regular(covariances: Floats) -> Floats:
+    """Return covariances (N, K, K) of which none is singular, as those of procedures that are the same would be."""
+    size = covariances.shape[-1]
+    small = _JITTER * np.trace(covariances, axis1=1, axis2=2) / size + _TINY
+    return np.asarray(covariances + small[:, None, None] * np.eye(size))
+
+
+def _curve(evidence: Evidence, chosen: Integers, level: float) -> Curve:
+    """Fit a curve to some procedures; together they count as one, since they are much alike."""
+    tested = np.repeat(evidence.rows[:, :, None], len(chosen), axis=2)
+    here = tested > 0
+    expected, excess, rows = evidence.expected[:, :, chosen][here], evidence.excess[:, :, chosen][here], tested[here]
+    variance = _row_variance(expected, evidence.unit) / rows * _wider(evidence) * len(chosen)
+    return Curve.fit(expected, excess, variance, rows, level)
+
+
+def _factors(evidence: Evidence, curve: Curve) -> Floats:
+    """Return by how much each procedure with collaborators differs from what the curve of all of them says (K - 1,)."""
+    expected, excess = evidence.expected[:, :, 1:], evidence.excess[:, :, 1:]
+    variance = np.maximum(_row_variance(expected, evidence.unit), _TINY) * _wider(evidence)
+    weights, thought = evidence.rows[:, :, None] / variance, curve(expected)
+    seen = (weights * thought**2).sum(axis=(0, 1))
+    found = (weights * thought * excess).sum(axis=(0, 1))
+    return np.asarray(np.maximum((found + _PRIOR_OF_FACTOR) / (seen + _PRIOR_OF_FACTOR), 0.0))
+
+
+def _row_variance(expected: Floats, unit: float) -> Floats:
+    """Return the variance of a row's excess loss, by the expected squared distance and the variance of the noise."""
+    return np.asarray(2 * expected**2 + 4 * expected * unit)
+
+
+def _wider(evidence: Evidence) -> float:
+    """Return by how much parts vary more than independent ones (Nadeau and Bengio 2003)."""
+    parts: int = evidence.rows.shape[1]
+    return 1 + parts / max(parts - 1, 1)
+
+
+def _mixture(fits: Floats, known: Booleans) -> tuple[Floats, Floats]:
+    """Return how likely each scale is for each client (S, N), by log likelihoods (S, N), and how often it occurs."""
+    shares = _SEEN_BEFORE / _SEEN_BEFORE.sum()
     for _ in range(_ROUNDS):
-        centre = means * (factors @ kinds)
-        fits, inverses = [], []
-        for each in _SCALES:
-            total = noises + each * spreads
-            inverse = np.linalg.inv(total)
-            left = observed - centre
-            fits.append(-(np.einsum("na,nab,nb->n", left, inverse, left) + np.linalg.slogdet(total)[1]) / 2)
-            inverses.append(inverse)
-        logs = np.where(known, np.array(fits), 0.0) + np.log(shares)[:, None]
+        logs = fits + np.log(shares)[:, None]
         weights = np.exp(logs - logs.max(axis=0))
         weights /= weights.sum(axis=0)
-        mixed = np.einsum("sn,snab->nab", weights * known, np.array(inverses))
-        by_kind = kinds[:, None, :] * means  # (2, N, K - 1)
-        system = np.einsum("ina,nab,jnb->ij", by_kind, mixed, by_kind) + _PRIOR_OF_FACTORS * np.eye(2)
-        right = np.einsum("ina,nab,nb->i", by_kind, mixed, observed) + _PRIOR_OF_FACTORS * EXPECTED_FACTORS
-        new = np.maximum(np.linalg.solve(system, right), 0.0)
         seen = (weights * known).sum(axis=1) + _SEEN_BEFORE
         seen /= seen.sum()
-        done = max(np.abs(new - factors).max(), np.abs(seen - shares).max()) < _MIN_CHANGE
-        factors, shares = new, seen
+        done = np.abs(seen - shares).max() < _MIN_CHANGE
+        shares = seen
         if done:
             break
-    centre = means * (factors @ kinds)
-    parts, covariances, trusts = [], [], []
-    for each, inverse in zip(_SCALES, inverses, strict=True):
-        gain = each * spreads @ inverse * known[:, None, None]
-        trusts.append(gain[:, 0, 0])
-        parts.append(centre + (gain @ (observed - centre)[..., None])[..., 0])
-        covariances.append(each * (spreads - gain @ spreads))
-    mean = np.einsum("sn,sna->na", weights, np.array(parts))
-    apart = np.array(parts) - mean
-    inside = np.einsum("sn,snab->nab", weights, np.array(covariances) + apart[..., :, None] * apart[..., None, :])
-    whole, covariance = np.zeros((clients, count)), np.zeros((clients, count, count))
-    whole[:, others], covariance[grid] = mean, inside
-    # The more a client follows its own rows, the less hangs on the factor.
-    followed = np.einsum("sn,sn->n", weights, np.array(trusts))
-    common_error = (1 - followed) * means[:, 0] * np.sqrt(np.linalg.inv(system)[0, 0])
-    return Posterior(whole, covariance, common_error, factors, shares)
+    return weights, shares

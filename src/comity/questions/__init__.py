@@ -36,6 +36,8 @@ from comity.questions.tables import FitOwn as FitOwn
 from comity.questions.tables import FitOwnAnswer as FitOwnAnswer
 from comity.questions.tables import Moments as Moments
 from comity.questions.tables import MomentsAnswer as MomentsAnswer
+from comity.questions.tables import PartLosses as PartLosses
+from comity.questions.tables import PartLossesAnswer as PartLossesAnswer
 from comity.questions.tables import Slopes as Slopes
 from comity.questions.tables import SlopesAnswer as SlopesAnswer
 from comity.questions.tables import Split as Split

@@ -11,6 +11,7 @@ QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "slopes": (tables.Slopes, tables.SlopesAnswer),
     "fit-alone": (tables.FitAlone, tables.FitAloneAnswer),
     "fit-own": (tables.FitOwn, tables.FitOwnAnswer),
+    "part-losses": (tables.PartLosses, tables.PartLossesAnswer),
     "evaluate": (tables.Evaluate, tables.Evaluation),
     "evaluate-linear": (tables.EvaluateLinear, tables.Evaluation),
     "gradients": (networks.Gradients, networks.GradientsAnswer),

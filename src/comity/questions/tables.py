@@ -174,6 +174,25 @@ class FitOwnAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PartLosses:
+    """Asks for the log losses of models on the parts of the rows that they do not know. Answer: `PartLossesAnswer`.
+
+    ``parameters`` (M, K, d) hold, for each of M kinds of model, the K models that were learned without each fold.
+    """
+
+    schema: Schema
+    split: Split
+    parameters: Annotated[Floats, "MKd"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartLossesAnswer:
+    """The log losses of M kinds of model, summed over the rows of each of K folds."""
+
+    losses: Annotated[Floats, "MK"]
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """Asks how well models do on the client's rows by a metric. Answer: `Evaluation`.
 

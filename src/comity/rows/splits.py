@@ -72,7 +72,10 @@ def split_rows(
     if not split.judges:
         parts = min(split.folds, (len(strata) if groups is None else np.unique(groups).size) // MIN_ROWS_OF_PART)
         parts = parts if max_parts is None else min(parts, max_parts)
-        return Splits.dealt(split, assign_folds(strata, max(parts, 1), seed, owner, 1, groups))
+        # Parts with the same shares of classes as the rest would flatter models that follow the client's own shares.
+        # With a limit to the parts they are accepted: a class that is rare in a part may not be told.
+        dealt = strata if max_parts is not None else np.zeros_like(strata)
+        return Splits.dealt(split, assign_folds(dealt, max(parts, 1), seed, owner, 1, groups))
     _check_row_count(len(strata), split, owner, groups)
     folds = [assign_folds(strata, split.folds, seed, owner, 1 + repeat, groups) for repeat in range(split.repeats)]
     # Parts that evaluate and resamples are drawn within the folds, so that no fold of a view is empty.

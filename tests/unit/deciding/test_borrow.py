@@ -169,10 +169,19 @@ class ByHand:
 
     def evidence(self) -> Evidence:
         only = np.tile(np.diag([1.0, 0.0]), (4, 1, 1))
-        return Evidence(np.tile([1.0, 0.5], (4, 1)), 1e-12 * only, np.tile([0.5, 0.0], (4, 1)), 0.01 * only)
-
-    def final_evidence(self) -> Evidence:
-        return self.evidence()
+        excess = np.tile([0.5, 0.0], (4, 2, 1))
+        many = np.full((4, 2), 1e9)
+        return Evidence(
+            common=1,
+            excess=excess,
+            rows=many,
+            expected=excess,
+            unit=1e-6,
+            noise=1e-12 * only,
+            spread=0.01 * only,
+            final=excess[:, 0],
+            final_spread=np.full(4, 0.01),
+        )
 
     def pull_of(self, number: int) -> float:
         return (0.0, 0.4)[number]

@@ -1,4 +1,4 @@
-"""Weighing what clients' rows say against what is expected."""
+"""What distances between models are worth, learned from all clients, and when a client's own rows are believed."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.core.arrays import Floats
-from comity.deciding.evidence import EXPECTED_FACTORS, Evidence, weigh
+from comity.deciding.evidence import Curve, Evidence, weigh
+
+FOLDS = 5
 
 
 def covariances(rng: np.random.Generator, clients: int, count: int, common: int) -> Floats:
@@ -16,112 +18,131 @@ def covariances(rng: np.random.Generator, clients: int, count: int, common: int)
     return roots @ roots.transpose(0, 2, 1)
 
 
-def random_evidence(seed: int, clients: int, count: int, common: int, noise: float) -> Evidence:
+def random_evidence(seed: int, clients: int, count: int, common: int) -> Evidence:
     rng = np.random.default_rng(seed)
-    expected = rng.uniform(0.1, 1.0, size=(clients, count))
-    expected[:, common] = 0.0
+    expected = rng.uniform(0.1, 1.0, size=(clients, FOLDS, count))
+    excess = expected + rng.normal(size=expected.shape)
+    for each in (expected, excess):
+        each[:, :, common] = 0.0
     return Evidence(
-        rng.normal(size=(clients, count)),
-        noise * covariances(rng, clients, count, common),
-        expected,
-        covariances(rng, clients, count, common) + 0.1 * np.diag(np.arange(count) != common),
+        common=common,
+        excess=excess,
+        rows=rng.integers(0, 9, size=(clients, FOLDS)).astype(np.float64),
+        expected=expected,
+        unit=0.5,
+        noise=covariances(rng, clients, count, common),
+        spread=covariances(rng, clients, count, common),
+        final=0.8 * expected.mean(axis=1),
+        final_spread=rng.uniform(0.1, 1.0, clients),
     )
 
 
 cases = st.tuples(st.integers(0, 10_000), st.integers(1, 6), st.integers(2, 4)).flatmap(
-    lambda case: st.tuples(*map(st.just, case), st.integers(0, case[2] - 1))
+    lambda case: st.tuples(*map(st.just, case), st.integers(1, case[2] - 1))
 )
 
 
 @given(cases)
-@settings(max_examples=25, deadline=None)
-def test_without_noise_the_posterior_is_what_was_observed(case: tuple[int, int, int, int]) -> None:
-    evidence, common = random_evidence(*case, noise=0.0), case[-1]
-    found = weigh(evidence, common)
-    np.testing.assert_allclose(found.mean, evidence.losses - evidence.losses[:, [common]], atol=1e-3)
-    np.testing.assert_allclose(found.covariance, 0.0, atol=1e-3)
-
-
-@given(cases)
-@settings(max_examples=25, deadline=None)
-def test_with_huge_noise_the_posterior_is_what_is_expected(case: tuple[int, int, int, int]) -> None:
-    evidence, common = random_evidence(*case, noise=0.0), case[-1]
-    clients, count = evidence.losses.shape
-    huge = np.tile(1e9 * np.diag((np.arange(count) != common).astype(float)), (clients, 1, 1))
-    found = weigh(Evidence(evidence.losses, huge, evidence.expected, evidence.spread), common)
-    np.testing.assert_allclose(found.factors, EXPECTED_FACTORS, atol=1e-4)
-    kinds = np.where(np.arange(count) == 0, *EXPECTED_FACTORS)
-    np.testing.assert_allclose(found.mean, evidence.expected * kinds, atol=1e-3)
-
-
-@given(cases)
-@settings(max_examples=25, deadline=None)
-def test_a_client_without_losses_gets_what_is_expected(case: tuple[int, int, int, int]) -> None:
-    evidence, common = random_evidence(*case, noise=1.0), case[-1]
-    evidence.losses[0] = np.nan
-    found = weigh(evidence, common)
-    kinds = np.where(np.arange(evidence.losses.shape[1]) == 0, *found.factors)
-    np.testing.assert_allclose(found.mean[0], evidence.expected[0] * kinds)
-    assert np.isfinite(found.mean).all()
-    if len(evidence.losses) == 1:
-        np.testing.assert_allclose(found.factors, EXPECTED_FACTORS)
-
-
-@given(cases, st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
 @settings(max_examples=40, deadline=None)
-def test_covariances_are_symmetric_and_positive_semidefinite(case: tuple[int, int, int, int], noise: float) -> None:
+def test_a_posterior_is_possible(case: tuple[int, int, int, int]) -> None:
     common = case[-1]
-    found = weigh(random_evidence(*case, noise=noise), common)
-    np.testing.assert_allclose(found.covariance, found.covariance.transpose(0, 2, 1), atol=1e-6)
-    assert np.linalg.eigvalsh(found.covariance).min() > -1e-6
+    found = weigh(random_evidence(*case))
     np.testing.assert_array_equal(found.mean[:, common], 0.0)
-    np.testing.assert_array_equal(found.covariance[:, common], 0.0)
+    assert np.isfinite(found.mean).all()
+    assert (found.errors >= 0).all()
+    assert (found.error >= found.common_error).all()
+    np.testing.assert_allclose(found.weights.sum(axis=0), 1.0)
     assert found.shares.sum() == pytest.approx(1.0)
+    chances = found.probability(found.mean[:, 0])
+    assert ((chances >= 0) & (chances <= 1)).all()
+    np.testing.assert_array_equal(chances > 0.5 + 1e-12, found.mean[:, 0] > 0)
 
 
-def test_more_noise_leaves_more_open() -> None:
-    less, more = (weigh(random_evidence(1, 4, 3, 1, noise), 1).covariance for noise in (0.01, 10.0))
-    assert (np.trace(less, axis1=1, axis2=2) < np.trace(more, axis1=1, axis2=2)).all()
+@given(cases)
+@settings(max_examples=25, deadline=None)
+def test_a_client_that_tested_nothing_gets_what_its_distances_are_worth(case: tuple[int, int, int, int]) -> None:
+    evidence = random_evidence(*case)
+    evidence.rows[0] = 0.0
+    found = weigh(evidence)
+    assert found.mean[0, 0] == pytest.approx(0.96 * found.curves[0](evidence.final[:1, 0])[0])
 
 
-def alike(clients: int, factor: float, scale: float, noise: float = 1e-3) -> Evidence:
-    """Two procedures, the second the common one; excess losses are drawn from N(factor q, scale C) with noise."""
+def alike(
+    clients: int, level: float, slope: float = 0.0, *, rows: float = 1000.0, outlier: float = 0.0, scale: float = 1.0
+) -> Evidence:
+    """Two procedures, the second the common one; excess losses follow a curve, and the first client's lies beside."""
     rng = np.random.default_rng(0)
-    expected = np.column_stack([rng.uniform(0.5, 1.5, clients), np.zeros(clients)])
+    expected = np.zeros((clients, FOLDS, 2))
+    expected[:, :, 0] = np.exp(rng.normal(size=(clients, 1)))
+    middle = expected[:, :, 0].mean()
+    shape = level + slope * (middle - expected) / (middle + expected)
+    variance = (2 * expected**2 + 4 * expected * 0.5) / rows
+    excess = expected * shape + np.sqrt(variance) * rng.normal(size=expected.shape)
+    excess[0] += outlier * np.array([1.0, 0.0])
     only = np.zeros((clients, 2, 2))
     only[:, 0, 0] = 1.0
-    spread = 0.01
-    observed = factor * expected[:, 0] + np.sqrt(scale * spread + noise) * rng.normal(size=clients)
-    return Evidence(np.column_stack([2 + observed, np.full(clients, 2.0)]), noise * only, expected, spread * only)
+    return Evidence(
+        common=1,
+        excess=excess,
+        rows=np.full((clients, FOLDS), rows),
+        expected=expected,
+        unit=0.5,
+        noise=scale * 1e-3 * only,
+        spread=scale * 1e-3 * only,
+        final=expected[:, 0],
+        final_spread=np.full(clients, scale * 1e-3),
+    )
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.5, 1.0, 2.0])
-def test_the_factor_is_learned_from_many_clients(factor: float) -> None:
-    assert weigh(alike(300, factor, 1.0), 1).factors[0] == pytest.approx(factor, abs=0.05)
+@pytest.mark.parametrize(("level", "slope"), [(0.5, 0.0), (1.0, 0.0), (2.0, 0.0), (0.6, 0.5), (1.0, -0.5)])
+def test_what_distances_are_worth_is_learned_from_many_clients(level: float, slope: float) -> None:
+    curve = weigh(alike(200, level, slope)).curves[0]
+    np.testing.assert_allclose(curve.coefficients, [level, slope], atol=0.05)
 
 
-@pytest.mark.parametrize("scale", [0.3, 10.0])
-def test_the_scale_is_learned_from_many_clients(scale: float) -> None:
-    shares = weigh(alike(300, 1.0, scale), 1).shares
-    mean = float(shares @ np.array([0.3, 1.0, 3.0, 10.0, 30.0]))
-    assert scale / 1.5 < mean < 1.5 * scale + 0.3
+def test_without_clients_that_tested_distances_are_worth_what_was_seen_before() -> None:
+    evidence = alike(3, 5.0)
+    evidence.rows[:] = 0.0
+    curve = weigh(evidence).curves[0]
+    assert curve.coefficients[1] == 0.0
+    assert 1 < curve.coefficients[0] < 1.5
+    np.testing.assert_allclose(curve(np.array([0.0, 2.0])), [0.0, 2 * curve.coefficients[0]])
 
 
-def test_with_one_scale_it_is_the_posterior_of_normal_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comity.deciding.evidence._SCALES", np.array([1.0]))
-    monkeypatch.setattr("comity.deciding.evidence._SEEN_BEFORE", np.array([1.0]))
-    evidence = alike(5, 1.0, 1.0)
-    found = weigh(evidence, 1)
-    observed, centre = evidence.losses[:, 0] - evidence.losses[:, 1], evidence.expected[:, 0] * found.factors[0]
-    kept = 0.01 / (0.01 + 1e-3)
-    np.testing.assert_allclose(found.mean[:, 0], centre + kept * (observed - centre), atol=1e-4)
-    np.testing.assert_allclose(found.covariance[:, 0, 0], 0.01 * (1 - kept), atol=1e-5)
+def test_a_curve_is_the_weighted_regression_on_distances_with_a_prior() -> None:
+    rng = np.random.default_rng(1)
+    expected, excess, variance = rng.uniform(0.1, 2, 9), rng.normal(size=9), rng.uniform(0.5, 2, 9)
+    found = Curve.fit(expected, excess, variance, np.ones(9), 1.2)
+    middle = expected.mean()
+
+    def minus_log_posterior(level: float, slope: float) -> float:
+        left = excess - expected * (level + slope * (middle - expected) / (middle + expected))
+        return float((left**2 / variance).sum() / 2 + 0.7 * (level - 1.2) ** 2 / 2 + 2.0 * slope**2 / 2)
+
+    best = minus_log_posterior(*found.coefficients)
+    for step in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
+        assert minus_log_posterior(*(found.coefficients + np.array(step))) > best
 
 
-def test_some_procedures_are_those_chosen() -> None:
-    evidence = random_evidence(3, 4, 3, 1, 1.0)
-    chosen = evidence.some([2, 1])
-    np.testing.assert_array_equal(chosen.losses, evidence.losses[:, [2, 1]])
-    np.testing.assert_array_equal(chosen.expected, evidence.expected[:, [2, 1]])
-    np.testing.assert_array_equal(chosen.noise[:, 0, 1], evidence.noise[:, 2, 1])
-    np.testing.assert_array_equal(chosen.spread[:, 0, 0], evidence.spread[:, 2, 2])
+def test_no_distance_is_worth_less_than_nothing() -> None:
+    assert (weigh(alike(200, 0.2, 0.8)).curves[0](np.geomspace(1e-3, 1e3, 20)) >= 0).all()
+
+
+def test_a_client_is_believed_only_if_its_rows_contradict_the_models_strongly() -> None:
+    """Small deviations are noise that its distances know already; large ones are not."""
+    by_curve = weigh(alike(50, 1.0)).mean[0, 0]
+    a_little, much = (weigh(alike(50, 1.0, outlier=each)).mean[0, 0] for each in (-0.03, -1.0))
+    assert abs(a_little - by_curve) < 0.3 * 0.03
+    assert by_curve - much > 0.8
+
+
+def test_more_rows_that_test_leave_less_open_of_what_distances_are_worth() -> None:
+    few, many = (weigh(alike(10, 1.0, rows=each)).curves[0].error(np.array([0.1, 1.0])) for each in (3.0, 300.0))
+    assert (many < few).all()
+
+
+def test_a_larger_error_makes_a_gain_less_probable() -> None:
+    sure, unsure = (weigh(alike(20, 1.0, scale=each)) for each in (1.0, 1000.0))
+    gain = np.full(20, 0.5)
+    assert (sure.probability(gain) > unsure.probability(gain)).all()
+    np.testing.assert_allclose(sure.probability(np.zeros(20)), 0.5)

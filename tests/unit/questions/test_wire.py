@@ -191,7 +191,7 @@ def test_plain_values_for_files_come_back() -> None:
 def test_every_question_is_answered() -> None:
     assert set(ANSWERS) == set(QUESTIONS)
     assert set(RECORDS) == {record.__name__ for pair in QUESTIONS.values() for record in pair}
-    of_tables = {"describe", "moments", "slopes", "fit-alone", "fit-own", "evaluate", "expand"}
+    of_tables = {"describe", "moments", "slopes", "fit-alone", "fit-own", "part-losses", "evaluate", "expand"}
     of_networks = {"gradients", "local-steps", "held-losses", "train-alone", "search-front", "evaluate-models"}
     of_baselines = {"train-locally", "evaluate-linear"}
     assert set(QUESTIONS) == of_tables | of_networks | of_baselines | {"privacy"}

@@ -25,6 +25,8 @@ from comity.questions import (
     FitOwnAnswer,
     Moments,
     MomentsAnswer,
+    PartLosses,
+    PartLossesAnswer,
     Slopes,
     SlopesAnswer,
     Split,
@@ -183,12 +185,14 @@ class BorrowingOfClasses(Asking):
         lender = Borrowing(
             parts, self._intercepts, _NOISE_OF_CLASSES, own, partial(self.progress, "finding collaborators")
         )
-        self.lender = lender  # which `evaluate` takes
-        measured = list(self.evaluate("log-loss", own).values())
-        lender.measured = (
-            -np.array([each.gains[1] for each in measured]),
-            np.nan_to_num(np.array([each.gain_errors[1] for each in measured]) ** 2),
+        tested = np.stack([lender.models[0], lender.models[lender.number]])
+        measured: Mapping[str, PartLossesAnswer] = self.federation.ask(
+            {
+                client: PartLosses(self.schema, self.split, tested[:, place])
+                for place, client in enumerate(self.federation.clients)
+            }
         )
+        lender.measured = np.stack([each.losses for each in measured.values()], axis=1)
         return lender
 
     @cached_property

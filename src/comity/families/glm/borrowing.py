@@ -19,6 +19,7 @@ from scipy import sparse
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
+from comity.deciding.bridges import without_bridges
 from comity.deciding.evidence import Evidence
 from comity.families.glm.hierarchy import Hierarchy, Pulled
 from comity.families.glm.own import fit_own
@@ -32,9 +33,10 @@ _PULLS_TO_ANYBODY = (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002)
 _PASSES = 2  # the second time, nearness is that of the models of the best procedure of the first
 _ROUNDS = 6  # of finding the nearest anew by the models that result
 _FEW = 200  # clients, for whom every size is tried in both passes
-_MIN_SUPPORT = 0.5
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
-_MAX_PRIOR_OF_PULL = 2.0
+_MAX_PRIOR_OF_PULL = 1.0
+_PRIOR_OF_NEAREST = 3.0  # the nearest must be better than anybody by this logarithm of a likelihood
+_OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
@@ -152,15 +154,14 @@ class View:
 
     def _find_members(self, procedure: Procedure) -> sparse.csr_array:
         clients = len(self.sums)
+        own = sparse.eye_array(clients, format="csr")
         if procedure.nearest:
-            chosen = _as_sets(self.order[:, : procedure.size], clients)
+            members = _as_sets(self.order[:, : procedure.size], clients) + own
             if procedure.size > 1:
-                chosen = sparse.csr_array((chosen @ chosen).multiply(chosen))
-                chosen.data = (chosen.data >= _MIN_SUPPORT * (procedure.size - 1)).astype(np.float64)
+                members = without_bridges(sparse.csr_array(members))
         else:
-            chosen = _in_a_circle(clients, procedure.size)
-        own = sparse.eye_array(clients)
-        members = sparse.csr_array((chosen * (self.sums.rows > 0)).maximum(own))  # who has no rows brings nothing
+            members = _in_a_circle(clients, procedure.size)
+        members = sparse.csr_array((members * (self.sums.rows > 0)).maximum(own))  # who has no rows brings nothing
         members.eliminate_zeros()
         return members
 
@@ -215,11 +216,11 @@ class Borrowing:
         progress: Called while it works.
 
     Attributes:
-        measured: Where losses are approximate, the excess loss of each client alone over the common procedure (N,), as
-            clients measured it for models of all rows, and its variance (N,).
+        measured: Where losses are approximate, those of the models alone and of the common procedure's as clients
+            measured them, summed over the rows of the part that was left out (2, N, F).
     """
 
-    measured: tuple[Floats, Floats] | None = None
+    measured: Floats | None = None
 
     def __init__(
         self,
@@ -258,24 +259,44 @@ class Borrowing:
         """Try every procedure without each part, and keep for each number of collaborators the best pull."""
         self.kept: list[Procedure] = []
         self.models: list[Floats] = []
-        losses: list[Floats] = []
+        by_part: list[Floats] = []
+        self.optimism: list[Floats] = []
         # The fewer the clients, the less is known of how far apart they lie.
         prior = min(_PRIOR_OF_PULL * (self.clients - 1), _MAX_PRIOR_OF_PULL)
         for each in procedures(self.clients, sizes):
             if not each.size:
                 kept, models = each, self._without_parts(each)
+                optimism = np.zeros(self.clients)
             else:
                 tried = [self._without_parts(one) for one in each.tries()]
                 totals = np.array([self._tested(one).sum() for one in tried])
-                unit = totals.min() / max(self.rows.sum(), 1.0) if self.noise is None else self.noise
-                kept = each.weighted(totals, max(float(unit), _TINY), prior)
+                kept = each.weighted(totals, self._unit(totals), prior)
                 chosen = [tried[each.pulls.index(pull)] for pull in kept.pulls]
                 models = np.einsum("w,wnfd->nfd", kept.weights, np.array(chosen))
+                optimism = self._optimism(np.array(chosen) - models, np.array(kept.weights))
             self.kept.append(kept)
             self.models.append(models)
-            losses.append(self._tested(models))
-        self.losses = np.stack(losses, axis=1)  # summed over the rows that test
-        self.number = 1 + int(self.losses[:, 1:].sum(axis=0).argmin())
+            by_part.append(self._tested(models))
+            self.optimism.append(optimism)
+        self.by_part = np.stack(by_part, axis=2)
+        self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
+        totals = self.losses[:, 1:].sum(axis=0)
+        hurdle = 2 * self._unit(totals) * _PRIOR_OF_NEAREST
+        self.number = 1 + int((totals + [hurdle * each.nearest for each in self.kept[1:]]).argmin())
+
+    def _unit(self, totals: Floats) -> float:
+        """Return the variance of the noise, as the least of some losses over all rows shows it unless it is given."""
+        found = float(totals.min()) / max(float(self.rows.sum()), 1.0) if self.noise is None else self.noise
+        return max(found, _TINY)
+
+    def _optimism(self, apart: Floats, weights: Floats) -> Floats:
+        """Return by how much (N,) a loss, summed over rows, is too low because weights (W,) of pulls follow it.
+
+        Pulls are weighted by exp(-loss / 2φ), and a loss has noise of variance 4φ times the squared distance of the
+        predictions. So the weights favour a pull whose noise is low by just twice the variance of the predictions.
+        """
+        spread = np.einsum("w,wnfa,nab,wnfb->n", weights, apart, self.curvature, apart, optimize=True)
+        return np.asarray(2 * _OVERLAPPING * self.rows * spread / apart.shape[2])
 
     @property
     def common(self) -> Procedure:
@@ -287,9 +308,9 @@ class Borrowing:
         return np.stack([view.models(procedure) for view in self.views[1:]], axis=1)
 
     def _tested(self, models: Floats) -> Floats:
-        """Return each client's loss (N,), summed over its rows, of models (N, F, d) on the parts they do not know."""
+        """Return losses (N, F), summed over rows, of models (N, F, d) on the parts they do not know."""
         by_part = [self.parts.part(part).losses(models[:, part]) for part in range(self.parts.count)]
-        return np.asarray((np.stack(by_part, axis=1) * self.parts.tested).sum(axis=1))
+        return np.asarray(np.stack(by_part, axis=1) * self.parts.tested)
 
     @property
     def _wider(self) -> float:
@@ -302,25 +323,6 @@ class Borrowing:
         return _leaning_moments(self.parts.whole)
 
     @cached_property
-    def _on_new_rows(self) -> float:
-        """By how much further apart models alone and the common ones are on rows that they do not know: at least 1."""
-        seen = unseen = 0.0
-        apart = self.models[0] - self.models[self.number]
-        for part, view in enumerate(self.views[1:]):
-            held, here = self.parts.part(part), self.parts.tested[:, part]
-            known = _leaning_moments(view.sums) * held.rows[:, None, None]
-            seen, unseen = (
-                total + float(np.einsum("na,nab,nb->n", apart[:, part], moments, apart[:, part])[here].sum())
-                for total, moments in ((seen, known), (unseen, held.gram))
-            )
-        return max(unseen / seen, 1.0) if seen > 0 else 1.0
-
-    def _products(self, apart: Floats) -> Floats:
-        """Return mean products (N, K, K) of the predictions of differences between models (N, F, K, d)."""
-        turned = apart @ self.curvature[:, None]
-        return np.asarray(np.einsum("nfka,nfla->nkl", turned, apart) / apart.shape[1])
-
-    @cached_property
     def level(self) -> Floats:
         """The expected loss (N,) of the common procedure, leaning on that of all clients."""
         found = self.losses[:, self.number]
@@ -330,17 +332,12 @@ class Borrowing:
     @property
     def alone_excess(self) -> Floats:
         """The excess loss of each client alone over the common procedure (N,), as measured; 0 where it was not."""
-        losses = self.final_evidence().losses
-        return np.nan_to_num(losses[:, 0] - losses[:, self.number])
+        found = self.evidence()
+        return np.asarray((found.excess[:, :, 0] * found.rows).sum(axis=1) / np.maximum(self.rows, 1.0))
 
     @cached_property
     def _noises(self) -> Floats:
         return self.level if self.noise is None else np.full(self.clients, self.noise)
-
-    def _mean_losses(self) -> Floats:
-        """Return cross-validated mean losses (N, K) of the procedures that were kept, NaN where there is no test."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.rows[:, None] > 0, self.losses / self.rows[:, None], np.nan)
 
     @cached_property
     def final(self) -> Floats:
@@ -348,41 +345,39 @@ class Borrowing:
         return np.stack([self.whole.models(each) for each in self.kept], axis=1)
 
     def evidence(self) -> Evidence:
-        """Return what is known about the procedures that were kept, learned without each part."""
+        """Return what is known about the procedures that were kept."""
         models = np.stack(self.models, axis=2)
         apart = models - models[:, :, [self.number]]
-        products = self._products(apart)
-        spread = np.zeros_like(products)
+        expected = []
+        products, spread = (np.zeros((self.clients, len(self.kept), len(self.kept))) for _ in range(2))
         for part, view in enumerate(self.views[1:]):
-            spread += self._spread(apart[:, part], view.covariance(self.common)) / self.parts.count
+            here = apart[:, part]
+            turned = here @ _leaning_moments(view.sums)
+            expected.append((turned * here).sum(axis=2))
+            products += turned @ here.transpose(0, 2, 1) / self.parts.count
+            spread += self._spread(here, view.covariance(self.common)) / self.parts.count
         noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
-        return self._with_measured(Evidence(self._mean_losses(), noise, np.einsum("nkk->nk", products), spread))
-
-    def final_evidence(self) -> Evidence:
-        """Return what is known about the same procedures, learned from all rows.
-
-        With more rows models are better than cross-validation shows: Burman's correction (1989).
-        """
-        whole = self.parts.whole
-        rows = np.maximum(whole.rows, 1.0)
-        corrected = self._mean_losses()
-        for number, models in enumerate(self.models):
-            parts = [whole.losses(models[:, part]) for part in range(self.parts.count)]
-            corrected[:, number] += (whole.losses(self.final[:, number]) - np.mean(parts, axis=0)) / rows
         apart = self.final - self.final[:, [self.number]]
-        products = self._products(np.stack(self.models, axis=2) - self.models[self.number][:, :, None])
-        noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
-        expected = np.einsum("nkk->nk", self._products(apart[:, None])) * self._on_new_rows
-        spread = self._spread(apart, self.covariance) * self._on_new_rows**2
-        return self._with_measured(Evidence(corrected, noise, expected, spread))
+        return Evidence(
+            common=self.number,
+            excess=self._excess(),
+            rows=self.parts.by_part.rows * self.parts.tested,
+            expected=np.stack(expected, axis=1),
+            unit=float(np.mean(self._noises)),
+            noise=noise,
+            spread=spread,
+            final=((apart @ self.curvature) * apart).sum(axis=2),
+            final_spread=self._spread(apart[:, :1], self.covariance)[:, 0, 0],
+        )
 
-    def _with_measured(self, evidence: Evidence) -> Evidence:
-        """Return evidence with what clients measured instead of approximations."""
+    def _excess(self) -> Floats:
+        """Return mean losses over that of the common procedure on each part (N, F, K)."""
+        rows = np.maximum(self.parts.by_part.rows, 1.0)[:, :, None]
+        excess = (self.by_part - self.by_part[:, :, [self.number]]) / rows
         if self.measured is not None:
-            excess, variance = self.measured
-            evidence.losses[:, 0] = evidence.losses[:, self.number] + excess
-            evidence.noise[:, 0, 0] = np.maximum(variance, evidence.noise[:, 0, 0])
-        return evidence
+            excess[:, :, 0] = (self.measured[0] - self.measured[1]) / rows[:, :, 0]
+        flattered = np.stack(self.optimism, axis=1) / np.maximum(self.rows, 1.0)[:, None]
+        return np.asarray(excess + (flattered - flattered[:, [self.number]])[:, None])
 
     @cached_property
     def covariance(self) -> Floats:

@@ -35,7 +35,8 @@ class Linear(Family):
 
     def questions(self, study: Study, *, classes: bool) -> tuple[str, ...]:
         """Return the kinds of questions that clients are asked."""
-        of_classes = ("slopes", "fit-own") if study.search == "borrow" else ("fit-alone", "slopes", "expand")
+        borrowing = study.search == "borrow"
+        of_classes = ("slopes", "fit-own", "part-losses") if borrowing else ("fit-alone", "slopes", "expand")
         return ("describe", "moments", "evaluate", *(of_classes if classes else ()))
 
     def fit(self, request: Request, problem: Problem) -> Fit:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from comity.deciding.bridges import without_bridges
 from comity.families.glm import borrowing
 from comity.families.glm.borrowing import Borrowing, Procedure, View, _in_a_circle, procedures
 from support.parts import parts_of, planted, sums_of, two_opposite_groups
@@ -69,18 +70,12 @@ def test_the_nearest_are_the_same_in_batches_and_at_most_so_many(monkeypatch: py
 
 @given(st.integers(0, 10_000), st.integers(3, 9), st.data())
 @settings(max_examples=15, deadline=None)
-def test_members_are_the_nearest_that_half_of_the_others_have_too(seed: int, clients: int, data: st.DataObject) -> None:
+def test_members_are_the_nearest_without_bridges(seed: int, clients: int, data: st.DataObject) -> None:
     view, size = random_view(seed, clients), data.draw(st.integers(1, clients - 2))
-    found = view.members(Procedure(size)).toarray()
-    nearest = [set(view.order[client, :size].tolist()) for client in range(clients)]
-    for client in range(clients):
-        kept = {client}
-        for other in nearest[client]:
-            support = sum(other in nearest[third] for third in nearest[client] - {other})
-            if support >= (size - 1) / 2:
-                kept.add(other)
-        assert set(np.flatnonzero(found[client]).tolist()) == kept
-        assert set(found[client].tolist()) <= {0.0, 1.0}
+    nearest = np.eye(clients)
+    np.put_along_axis(nearest, view.order[:, :size], 1.0, axis=1)
+    expected = without_bridges(sparse.csr_array(nearest)).toarray() if size > 1 else nearest
+    np.testing.assert_array_equal(view.members(Procedure(size)).toarray(), expected)
 
 
 @given(st.integers(2, 30), st.data())
@@ -187,19 +182,22 @@ def test_what_is_kept_fits_together() -> None:
     lender = two_groups()
     assert lender.clients == 6
     assert [each.size for each in lender.kept] == [0, 1, 2, 3, 4, 5]
-    assert lender.losses[:, lender.number].sum() == lender.losses[:, 1:].sum(axis=0).min()
+    unit = lender.losses[:, 1:].sum(axis=0).min() / lender.rows.sum()
+    prior = np.array([6 * unit * each.nearest for each in lender.kept[1:]])  # anybody, unless the nearest are better
+    assert lender.number == 1 + (lender.losses[:, 1:].sum(axis=0) + prior).argmin()
     assert lender.common == lender.kept[lender.number]
     assert min(lender.common.pulls) <= lender.pull_of(lender.number) <= max(lender.common.pulls)
     np.testing.assert_allclose(lender.final[:, 0], lender.whole.alone)
     np.testing.assert_array_equal(lender.rows, 30)
 
 
-@pytest.mark.parametrize("final", [False, True])
-def test_evidence_is_relative_to_the_common_procedure(final: bool) -> None:
+def test_evidence_is_relative_to_the_common_procedure() -> None:
     lender = two_groups()
-    found = lender.final_evidence() if final else lender.evidence()
-    assert found.losses.shape == found.expected.shape == (6, 6)
-    np.testing.assert_array_equal(found.expected[:, lender.number], 0.0)
+    found = lender.evidence()
+    assert found.excess.shape == found.expected.shape == (6, 5, 6)
+    assert found.common == lender.number
+    for each in (found.excess, found.expected, found.final):
+        np.testing.assert_array_equal(each[..., lender.number], 0.0)
     assert (found.expected >= 0).all()
     for covariance in (found.noise, found.spread):
         np.testing.assert_allclose(covariance, covariance.transpose(0, 2, 1), atol=1e-12)
@@ -207,20 +205,55 @@ def test_evidence_is_relative_to_the_common_procedure(final: bool) -> None:
         np.testing.assert_array_equal(covariance[:, lender.number], 0.0)
 
 
-def test_cross_validated_losses_are_those_of_rows() -> None:
+def test_excess_losses_are_those_of_rows_but_for_the_choice_of_pulls() -> None:
     models = np.random.default_rng(5).normal(size=(4, 3))
     rows = planted(models, [11, 12, 13, 3], 0.5, seed=5)
     rows[3] = rows[3].some(rows[3].part == 0)  # a client with a single row
     lender = Borrowing(parts_of(rows, 5), 1)
-    losses = lender.evidence().losses
-    assert np.isnan(losses[3]).all()
+    found = lender.evidence()
+    assert (found.rows[3] == 0).all()
+    flattered = np.stack(lender.optimism, axis=1)
     for client in range(3):
-        for number, by_part in enumerate(lender.models):
-            each = rows[client]
-            predicted = (each.columns * by_part[client, each.part]).sum(axis=1)
-            assert losses[client, number] == pytest.approx(((each.target - predicted) ** 2).mean())
+        each = rows[client]
+        losses = np.stack(
+            [(each.target - (each.columns * model[client, each.part]).sum(axis=1)) ** 2 for model in lender.models]
+        )
+        for part in range(5):
+            here = losses[:, each.part == part].mean(axis=1) + flattered[client] / len(each.part)
+            np.testing.assert_allclose(found.excess[client, part], here - here[lender.number], atol=1e-9)
     assert np.isfinite(lender.level).all()
     assert np.isfinite(lender.final).all()
+
+
+def test_distances_are_those_of_predictions_on_the_rows_that_trained() -> None:
+    lender = two_groups()
+    found = lender.evidence()
+    for part in range(5):
+        known = lender.parts.without(part)
+        everybody = known.gram.sum(axis=0) / known.rows.sum()
+        for client in range(6):
+            apart = lender.models[0][client, part] - lender.models[lender.number][client, part]
+            lean = 4 * known.size
+            moments = (known.gram[client] + lean * everybody) / (known.rows[client] + lean)
+            assert found.expected[client, part, 0] == pytest.approx(apart @ moments @ apart)
+
+
+def test_losses_are_flattered_by_pulls_that_differ() -> None:
+    """Weights follow the noise of the losses: by twice the variance of the predictions, over the rows that test."""
+    lender = two_groups()
+    apart = np.zeros((2, 6, 5, 4))
+    apart[0, :, :, 0], apart[1, :, :, 0] = 1.0, -1.0
+    found = lender._optimism(apart, np.array([0.5, 0.5]))
+    np.testing.assert_allclose(found, 2 * 1.5 * lender.rows * lender.curvature[:, 0, 0])
+    np.testing.assert_array_equal(lender.optimism[0], 0.0)
+
+
+def test_what_clients_measured_is_taken_for_being_alone() -> None:
+    lender = Borrowing(two_opposite_groups(), 1, noise=0.5)
+    lender.measured = np.stack([np.full((6, 5), 12.0), np.full((6, 5), 6.0)])
+    flattered = lender.optimism[lender.number] / lender.rows
+    np.testing.assert_allclose(lender.evidence().excess[:, :, 0], 1.0 - np.tile(flattered[:, None], 5))
+    np.testing.assert_allclose(lender.alone_excess, 1.0 - flattered)
 
 
 def test_two_runs_are_identical() -> None:
@@ -244,33 +277,4 @@ def test_two_clients_can_be_asked() -> None:
     models = np.array([[1.0, 0.0], [1.0, 0.1]])
     lender = Borrowing(parts_of(planted(models, [10, 10], 0.5), 5), 1)
     assert [each.size for each in lender.kept] == [0, 1]
-    assert np.isfinite(lender.final_evidence().losses).all()
-
-
-def test_final_losses_are_corrected_for_the_rows_that_folds_lack() -> None:
-    """Burman's correction: how much better final models fit all rows than those that lack a part."""
-    lender = two_groups()
-    whole = lender.parts.whole
-    for number, models in enumerate(lender.models):
-        folds = [whole.losses(models[:, part]) for part in range(lender.parts.count)]
-        better = (whole.losses(lender.final[:, number]) - np.mean(folds, axis=0)) / whole.rows
-        expected = lender.losses[:, number] / lender.rows + better
-        np.testing.assert_allclose(lender.final_evidence().losses[:, number], expected)
-
-
-def test_distances_are_scaled_to_rows_that_models_do_not_know() -> None:
-    lender = two_groups()
-    seen = unseen = 0.0
-    for part in range(lender.parts.count):
-        held, rest = lender.parts.part(part), lender.parts.without(part)
-        everybody = rest.gram.sum(axis=0) / rest.rows.sum()
-        for client in range(lender.clients):
-            apart = lender.models[0][client, part] - lender.models[lender.number][client, part]
-            lean = 4 * rest.size
-            known = (rest.gram[client] + lean * everybody) / (rest.rows[client] + lean)
-            seen += held.rows[client] * apart @ known @ apart
-            unseen += apart @ held.gram[client] @ apart
-    assert unseen / seen > 1
-    apart = lender.final[:, 0] - lender.final[:, lender.number]
-    known = np.einsum("na,nab,nb->n", apart, lender.curvature, apart)
-    np.testing.assert_allclose(lender.final_evidence().expected[:, 0], known * unseen / seen)
+    assert np.isfinite(lender.evidence().excess).all()

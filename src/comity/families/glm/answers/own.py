@@ -1,4 +1,4 @@
-"""A client's own model of classes, by the evidence of its rows.
+"""A client's own model of classes, by the evidence of its rows, and how well models do on the rows they do not know.
 
 Parameters other than intercepts are drawn from N(0, 1 / λ). The model is the mean of those of many penalties λ, each
 weighted by its marginal likelihood, which Laplace's method approximates, and by a half-Cauchy prior of √(1 / λ).
@@ -8,7 +8,7 @@ import numpy as np
 
 from comity.core.arrays import Floats
 from comity.core.likelihood import LogLoss, penalty_factors
-from comity.questions import FitOwn, FitOwnAnswer
+from comity.questions import FitOwn, FitOwnAnswer, PartLosses, PartLossesAnswer
 from comity.rows.rows import Rows
 
 _LOG_PENALTIES = np.arange(8.0, -4.5, -1.0)  # from the strongest, each model the start of the next
@@ -26,6 +26,19 @@ def fit_own(rows: Rows, question: FitOwn) -> FitOwnAnswer:
         fitted.append(_fit(loss, 1 - mask) if 0 < held < mask.size else whole)
     models, penalties = zip(*fitted, strict=True)
     return FitOwnAnswer(np.stack(models), np.array(penalties))
+
+
+def part_losses(rows: Rows, question: PartLosses) -> PartLossesAnswer:
+    """Return the log losses of models on the folds that they were learned without."""
+    loss, masks = rows.encoded(question.schema).loss, rows.splits(question.schema, question.split).masks
+    return PartLossesAnswer(
+        np.array(
+            [
+                [mask @ loss.losses(model) for model, mask in zip(models, masks, strict=True)]
+                for models in question.parameters
+            ]
+        )
+    )
 
 
 def _fit(loss: LogLoss, counts: Floats) -> tuple[Floats, float]:
