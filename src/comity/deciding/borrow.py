@@ -17,7 +17,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import norm
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.estimates import Contribution
@@ -281,9 +280,8 @@ class _Borrower:
             brought, error = self.lender.distance(to, models, self.model[to])
             last = members.sum(axis=1) == 1  # without its only collaborator a client is alone
             brought = np.where(last, self.alone[to] - self.loss[to], brought)
-            chance = np.where(
-                last, self.posterior.probability(self.alone - self.loss)[to], _probability(brought, error)
-            )
+            gaining = self.posterior.probability(self.alone - self.loss)[to]
+            chance = np.where(last, gaining, self.posterior.probability_of_loss(to, brought, error))
             for i, j, value, sure, left in zip(to.tolist(), by.tolist(), brought, chance, members, strict=True):
                 if (i, j) in needed and left.sum() > 1:
                     self._record(i, left, float(self.loss[i] + value))
@@ -304,9 +302,3 @@ class _Borrower:
             **weights,
             ModelKind.TOGETHER: np.full((count, count), 1 / count),
         }
-
-
-def _probability(mean: Floats, deviation: Floats) -> Floats:
-    """Return the probability that normal variables are positive; one half where they are exactly zero."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(deviation > 0, norm.cdf(mean / deviation), np.where(mean > 0, 1.0, 0.5))

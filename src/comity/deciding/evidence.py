@@ -22,13 +22,13 @@ from scipy.stats import norm
 
 from comity.core.arrays import Booleans, Floats, Integers
 
-_SCALES = np.array([1.3, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
+_SCALES = np.array([1.4, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
 _SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
 _ALONE, _REST = 1.35, 1.0  # the expected level of g(q) / q, alone and for the rest; measured on planted federations
-_PRIOR_OF_LEVEL = 0.7  # a precision
+_PRIOR_OF_LEVEL = 0.5  # a precision
 _PRIOR_OF_SLOPE = 2.0
 _PRIOR_OF_FACTOR = 4.0
-_WITH_ALL_ROWS = 0.96  # distances of final models are worth less; measured on planted federations
+_WITH_ALL_ROWS = 0.97  # distances of final models are worth less; measured on planted federations
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
 _JITTER = 1e-6  # relative, so that procedures that are the same do not make matrices singular
@@ -43,6 +43,8 @@ class Evidence:
         common: The number of the common procedure.
         excess: The mean loss over that of the common procedure on each part (N, F, K), of models learned without it.
         rows: The rows of each part that tested (N, F): none where nothing was tested.
+        served: The probability that the common procedure does not hurt a client (N,): who is hurt tells nothing of what
+            distances are worth to the others.
         expected: The squared distances q of these models (N, F, K).
         unit: The variance of the noise, by which that of an excess loss follows from q.
         noise: The covariance of the mean excess losses of each client (N, K, K).
@@ -54,6 +56,7 @@ class Evidence:
     common: int
     excess: Floats
     rows: Floats
+    served: Floats
     expected: Floats
     unit: float
     noise: Floats
@@ -89,10 +92,19 @@ class Posterior:
 
     def probability(self, gain: Floats) -> Floats:
         """Return the probability (N,) that clients that expect to gain (N,) over being alone do gain; ½ for no gain."""
-        errors = np.hypot(self.errors, self.common_error)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            chances = np.where(errors > 0, norm.cdf(gain / errors), np.where(gain > 0, 1.0, 0.5))
+        chances = _positive(gain, np.hypot(self.errors, self.common_error))
         return np.asarray((self.weights * chances).sum(axis=0))
+
+    def probability_of_loss(self, client: Integers, loss: Floats, error: Floats) -> Floats:
+        """Return the probability (P,) that clients lose by another model if they expect a loss, with an error by C."""
+        chances = _positive(loss, np.sqrt(_SCALES)[:, None] * error)
+        return np.asarray((self.weights[:, client] * chances).sum(axis=0))
+
+
+def _positive(mean: Floats, deviation: Floats) -> Floats:
+    """Return the probability that normal variables are positive; one half where they are exactly zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(deviation > 0, norm.cdf(mean / deviation), np.where(mean > 0, 1.0, 0.5))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +187,7 @@ def _regular(covariances: Floats) -> Floats:
 
 def _curve(evidence: Evidence, chosen: Integers, level: float) -> Curve:
     """Fit a curve to some procedures; together they count as one, since they are much alike."""
-    tested = np.repeat(evidence.rows[:, :, None], len(chosen), axis=2)
+    tested = np.repeat((evidence.rows * evidence.served[:, None])[:, :, None], len(chosen), axis=2)
     here = tested > 0
     expected, excess, rows = evidence.expected[:, :, chosen][here], evidence.excess[:, :, chosen][here], tested[here]
     variance = _row_variance(expected, evidence.unit) / rows * _wider(evidence) * len(chosen)

@@ -28,6 +28,7 @@ def random_evidence(seed: int, clients: int, count: int, common: int) -> Evidenc
         common=common,
         excess=excess,
         rows=rng.integers(0, 9, size=(clients, FOLDS)).astype(np.float64),
+        served=np.ones(clients),
         expected=expected,
         unit=0.5,
         noise=covariances(rng, clients, count, common),
@@ -64,7 +65,7 @@ def test_a_client_that_tested_nothing_gets_what_its_distances_are_worth(case: tu
     evidence = random_evidence(*case)
     evidence.rows[0] = 0.0
     found = weigh(evidence)
-    assert found.mean[0, 0] == pytest.approx(0.96 * found.curves[0](evidence.final[:1, 0])[0])
+    assert found.mean[0, 0] == pytest.approx(0.97 * found.curves[0](evidence.final[:1, 0])[0])
 
 
 def alike(
@@ -85,6 +86,7 @@ def alike(
         common=1,
         excess=excess,
         rows=np.full((clients, FOLDS), rows),
+        served=np.ones(clients),
         expected=expected,
         unit=0.5,
         noise=scale * 1e-3 * only,
@@ -117,7 +119,7 @@ def test_a_curve_is_the_weighted_regression_on_distances_with_a_prior() -> None:
 
     def minus_log_posterior(level: float, slope: float) -> float:
         left = excess - expected * (level + slope * (middle - expected) / (middle + expected))
-        return float((left**2 / variance).sum() / 2 + 0.7 * (level - 1.2) ** 2 / 2 + 2.0 * slope**2 / 2)
+        return float((left**2 / variance).sum() / 2 + 0.5 * (level - 1.2) ** 2 / 2 + 2.0 * slope**2 / 2)
 
     best = minus_log_posterior(*found.coefficients)
     for step in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):

@@ -35,7 +35,8 @@ _ROUNDS = 6  # of finding the nearest anew by the models that result
 _FEW = 200  # clients, for whom every size is tried in both passes
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
-_PRIOR_OF_NEAREST = 3.0  # the nearest must be better than anybody by this logarithm of a likelihood
+_PRIOR_OF_NEAREST = 2.0  # the nearest must be better than anybody by this logarithm of a likelihood
+_PRIOR_OF_SERVED = 3.0
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
@@ -261,7 +262,7 @@ class Borrowing:
         self.models: list[Floats] = []
         by_part: list[Floats] = []
         self.optimism: list[Floats] = []
-        # The fewer the clients, the less is known of how far apart they lie.
+        # The fewer the clients, the less is known of how far apart they lie; how near the nearest are is not known.
         prior = min(_PRIOR_OF_PULL * (self.clients - 1), _MAX_PRIOR_OF_PULL)
         for each in procedures(self.clients, sizes):
             if not each.size:
@@ -269,8 +270,9 @@ class Borrowing:
                 optimism = np.zeros(self.clients)
             else:
                 tried = [self._without_parts(one) for one in each.tries()]
-                totals = np.array([self._tested(one).sum() for one in tried])
-                kept = each.weighted(totals, self._unit(totals), prior)
+                losses = np.stack([self._tested(one).sum(axis=1) for one in tried], axis=1)
+                totals = self._served(losses, by_part[0].sum(axis=1))[0]
+                kept = each.weighted(totals, self._unit(totals), 0.0 if each.nearest else prior)
                 chosen = [tried[each.pulls.index(pull)] for pull in kept.pulls]
                 models = np.einsum("w,wnfd->nfd", kept.weights, np.array(chosen))
                 optimism = self._optimism(np.array(chosen) - models, np.array(kept.weights))
@@ -280,9 +282,24 @@ class Borrowing:
             self.optimism.append(optimism)
         self.by_part = np.stack(by_part, axis=2)
         self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
-        totals = self.losses[:, 1:].sum(axis=0)
+        totals, served = self._served(self.losses[:, 1:], self.losses[:, 0])
         hurdle = 2 * self._unit(totals) * _PRIOR_OF_NEAREST
         self.number = 1 + int((totals + [hurdle * each.nearest for each in self.kept[1:]]).argmin())
+        self.served = served[:, self.number - 1]
+
+    def _served(self, losses: Floats, alone: Floats) -> tuple[Floats, Floats]:
+        """Return for T tries the loss (T,) over all clients that are served by it (N, T), and the others alone (N,).
+
+        Whom a try hurts for sure must not decide for the others. Before anything is seen, the odds that a client is
+        served are e to the power of `_PRIOR_OF_SERVED`.
+
+        Returns:
+            The losses, and the probability that each client is served by each try (N, T).
+        """
+        double = 2 * self._unit(losses.sum(axis=0))
+        with_others, without = -losses / double, -alone[:, None] / double - _PRIOR_OF_SERVED
+        either = np.logaddexp(with_others, without)
+        return -double * either.sum(axis=0), np.exp(with_others - either)
 
     def _unit(self, totals: Floats) -> float:
         """Return the variance of the noise, as the least of some losses over all rows shows it unless it is given."""
@@ -362,6 +379,7 @@ class Borrowing:
             common=self.number,
             excess=self._excess(),
             rows=self.parts.by_part.rows * self.parts.tested,
+            served=self.served,
             expected=np.stack(expected, axis=1),
             unit=float(np.mean(self._noises)),
             noise=noise,

@@ -183,7 +183,7 @@ def test_what_is_kept_fits_together() -> None:
     assert lender.clients == 6
     assert [each.size for each in lender.kept] == [0, 1, 2, 3, 4, 5]
     unit = lender.losses[:, 1:].sum(axis=0).min() / lender.rows.sum()
-    prior = np.array([6 * unit * each.nearest for each in lender.kept[1:]])  # anybody, unless the nearest are better
+    prior = np.array([2 * unit * each.nearest for each in lender.kept[1:]])  # anybody, unless the nearest are better
     assert lender.number == 1 + (lender.losses[:, 1:].sum(axis=0) + prior).argmin()
     assert lender.common == lender.kept[lender.number]
     assert min(lender.common.pulls) <= lender.pull_of(lender.number) <= max(lender.common.pulls)
