@@ -172,9 +172,14 @@ def weigh(evidence: Evidence) -> Posterior:
     mean, totals = _WITH_ALL_ROWS * worth(evidence.final), distances.sum(axis=0)
     closer = np.divide(evidence.final.sum(axis=0), totals, out=np.zeros(count), where=totals > 0)
     mean[:, others] += followed * closer[others]
+    # Who is hurt by the common procedure for sure has but its own rows to go by.
+    served = evidence.served
+    measured = np.einsum("nf,nfk->nk", share, evidence.excess)
+    mean = served[:, None] * mean + (1 - served)[:, None] * measured
     trusted = np.clip(trusts[:, :, 0, 0], 0.0, 1.0)
-    left_open = evidence.final_spread * (_SCALES[:, None] - larger * trusted)
-    common_error = (1 - (weights * trusted).sum(axis=0)) * curves[0].error(evidence.final[:, 0])
+    left_open = served * evidence.final_spread * (_SCALES[:, None] - larger * trusted)
+    left_open = left_open + (1 - served) * evidence.noise[:, 0, 0]
+    common_error = served * (1 - (weights * trusted).sum(axis=0)) * curves[0].error(evidence.final[:, 0])
     return Posterior(mean, np.sqrt(left_open), weights, common_error, curves, shares)
 
 

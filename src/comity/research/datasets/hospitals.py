@@ -86,7 +86,7 @@ HOSPITALS = (
     Hospital("Harbour Heart Centre", 600, "heart"),
     Hospital("Queensmead", 52, "protocol"),
     Hospital("Eastfield", 48, "early"),
-    Hospital("Fairhaven", 40, "protocol", apart=0.6),
+    Hospital("Fairhaven", 60, "protocol", apart=0.5),
     Hospital("Millbrook", 36, "protocol"),
     Hospital("Larkhill", 40, "early"),
     Hospital("Oakbridge", 34, "early"),
@@ -101,7 +101,7 @@ def hospitals(seed: int = 0, rows_per_hospital: int | None = None) -> pd.DataFra
 
     >>> frame = hospitals()
     >>> frame["hospital"].nunique(), len(frame)
-    (11, 2513)
+    (11, 2533)
     """
     if rows_per_hospital is not None and rows_per_hospital < 1:
         raise InputError(f"rows_per_hospital is {rows_per_hospital}; it must be 1 or more")
