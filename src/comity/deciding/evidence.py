@@ -10,7 +10,8 @@ of all clients that tested models. They did not train these models, so that they
 are worth. The final models, which have all rows, are judged by the same g.
 
 A single client's test rows say little beyond that: C is what its rows leave open, and the same rows were used. Only if
-they contradict the models so much that its C must be larger, s C with s > 1, the client is believed.
+they contradict the models so much that its C must be larger, s C with a larger s, the client is believed. And whom the
+common procedure hurts for sure has but its own rows to go by.
 """
 
 from __future__ import annotations

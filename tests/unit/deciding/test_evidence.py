@@ -138,6 +138,16 @@ def test_a_client_is_believed_only_if_its_rows_contradict_the_models_strongly() 
     assert by_curve - much > 0.8
 
 
+def test_who_is_not_served_goes_by_its_own_rows_and_does_not_count_for_others() -> None:
+    evidence, beside = alike(50, 1.0), alike(50, 1.0, outlier=-5.0)
+    beside.served[0] = 0.0
+    measured = beside.excess[0, :, 0].mean()
+    found = weigh(beside)
+    assert found.mean[0, 0] == pytest.approx(measured)
+    assert found.error[0] == pytest.approx(np.sqrt(1e-3))
+    np.testing.assert_allclose(found.curves[0].coefficients, weigh(evidence).curves[0].coefficients, atol=0.02)
+
+
 def test_more_rows_that_test_leave_less_open_of_what_distances_are_worth() -> None:
     few, many = (weigh(alike(10, 1.0, rows=each)).curves[0].error(np.array([0.1, 1.0])) for each in (3.0, 300.0))
     assert (many < few).all()

@@ -5,8 +5,8 @@ nearest m others, or with anybody. Procedures mean the same for every client, so
 clients. In every view of the rows everything is learned anew without the part that tests: what clients have in common,
 who is near to whom, and the models.
 
-*Near* is whose model does well on the client's rows. A client is kept among the nearest only if at least half of the
-others there have it among theirs too: a single chance likeness must not tie two groups together.
+*Near* is whose model does well on the client's rows. Weak bridges are left out of the sets of the nearest: see
+`comity.deciding.bridges`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FEW = 200  # clients, for whom every size is tried in both passes
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
 _PRIOR_OF_NEAREST = 2.0  # the nearest must be better than anybody by this logarithm of a likelihood
-_PRIOR_OF_SERVED = 3.0
+_PRIOR_OF_SERVED = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
