@@ -18,8 +18,8 @@ SITES = {"north": 1.0, "south": 1.0, "coast": -1.0}  # the sign of the measureme
 def write_site(place: Path, name: str, sign: float, seed: int) -> None:
     """Write a site's rows and its settings."""
     rng = np.random.default_rng(seed)
-    rows = pd.DataFrame(rng.normal(size=(100, 16)), columns=[f"x{number}" for number in range(16)])
-    rows["stay"] = sign * rows.sum(axis=1) + 6 * rng.normal(size=100)
+    rows = pd.DataFrame(rng.normal(size=(120, 16)), columns=[f"x{number}" for number in range(16)])
+    rows["stay"] = sign * rows.sum(axis=1) + 4 * rng.normal(size=120)
     place.mkdir(parents=True)
     rows.to_csv(place / "rows.csv", index=False)
     (place / "site.toml").write_text(

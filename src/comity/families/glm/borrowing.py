@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
@@ -36,7 +37,7 @@ _FEW = 200  # clients, for whom every size is tried in both passes
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
 _PRIOR_OF_NEAREST = 2.0  # the nearest must be better than anybody by this logarithm of a likelihood
-_PRIOR_OF_SERVED = 3.0  # the logarithm of the odds that a procedure does not hurt a client
+_PRIOR_OF_VOTE, _PRIOR_OF_SERVED = 3.0, 8.0  # logarithms of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
@@ -290,16 +291,16 @@ class Borrowing:
     def _served(self, losses: Floats, alone: Floats) -> tuple[Floats, Floats]:
         """Return for T tries the loss (T,) over all clients that are served by it (N, T), and the others alone (N,).
 
-        Whom a try hurts for sure must not decide for the others. Before anything is seen, the odds that a client is
-        served are e to the power of `_PRIOR_OF_SERVED`.
+        Whom a try hurts must not decide for the others. It takes more before it is sure that a client is hurt: with
+        many clients, some seem to be by chance.
 
         Returns:
             The losses, and the probability that each client is served by each try (N, T).
         """
         double = 2 * self._unit(losses.sum(axis=0))
-        with_others, without = -losses / double, -alone[:, None] / double - _PRIOR_OF_SERVED
-        either = np.logaddexp(with_others, without)
-        return -double * either.sum(axis=0), np.exp(with_others - either)
+        better = (losses - alone[:, None]) / double  # alone, as a logarithm of a likelihood ratio
+        totals = (losses - double * np.logaddexp(0.0, better - _PRIOR_OF_VOTE)).sum(axis=0)
+        return totals, expit(_PRIOR_OF_SERVED - better)
 
     def _unit(self, totals: Floats) -> float:
         """Return the variance of the noise, as the least of some losses over all rows shows it unless it is given."""
