@@ -29,7 +29,7 @@ def table(tmp_path: Path) -> str:
     return "table.csv"
 
 
-RUNS = {"borrow": (16, {}), "spo": (40, {"search": "spo", "folds": 2, "repeats": 1, "judges": 2, "resamples": 2})}
+RUNS = {"borrow": (14, {}), "spo": (40, {"search": "spo", "folds": 2, "repeats": 1, "judges": 2, "resamples": 2})}
 
 
 @pytest.fixture(scope="module", params=RUNS)
