@@ -139,7 +139,6 @@ class _Borrower:
         count, common = len(self.clients), lender.number
         found = weigh(lender.evidence())
         self.excess, self.common_error = found.mean, found.common_error
-        self.factor = float(found.curves[1].coefficients[0])
         self.error, self.posterior = found.error, found
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
         self.least = np.maximum(worth * self.alone, _MIN_GAIN)
@@ -151,8 +150,7 @@ class _Borrower:
         self.by = np.where(self.first > 0, self.first, common)  # the procedure whose pulls a client has
         self.model = lender.final[np.arange(count), self.first].copy()
         self.loss = lender.level + self.excess[np.arange(count), self.first]  # with the set that is chosen
-        self.best_loss = lender.level + self.excess.min(axis=1)
-        self.tolerance = np.maximum(self.loss - self.best_loss, 0.0)
+        self.tolerance = np.maximum(self.loss - lender.level - self.excess.min(axis=1), 0.0)
         self.sets = np.eye(count, dtype=np.bool_)
         self.records: dict[tuple[int, frozenset[int]], float] = {}
         for i in range(count):
@@ -256,7 +254,7 @@ class _Borrower:
         models = self.lender.personal(several, sparse.csr_array(np.array(tried, np.float64)), by)
         thought = np.tile(self.lender.final[target, self.first[target]], (len(tried), 1))
         base = self.lender.level[target] + self.excess[target, self.first[target]]
-        losses = base + self.factor * self.lender.distance(several, models, thought)[0]
+        losses = base + self.posterior.curves[1](self.lender.distance(several, models, thought)[0])
         gain = self.alone[target] - losses.min()
         if gain < self.least[target]:
             self.tolerance[target] = max(self.tolerance[target], float(gain), 0.0)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import norm
 
 from comity.core.arrays import Booleans, Floats, Integers
@@ -26,9 +27,8 @@ from comity.core.arrays import Booleans, Floats, Integers
 _SCALES = np.array([1.4, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
 _SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
 _ALONE, _REST = 1.35, 1.0  # the expected level of g(q) / q, alone and for the rest; measured on planted federations
-_PRIOR_OF_LEVEL = 0.5  # a precision
-_PRIOR_OF_SLOPE = 2.0
-_PRIOR_OF_FACTOR = 4.0
+_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 0.5, 2.0, 4.0  # precisions
+_PRIOR_OF_SERVED = 8.0  # the logarithm of the odds that the common procedure does not hurt a client
 _WITH_ALL_ROWS = 0.97  # distances of final models are worth less; measured on planted federations
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
@@ -44,8 +44,6 @@ class Evidence:
         common: The number of the common procedure.
         excess: The mean loss over that of the common procedure on each part (N, F, K), of models learned without it.
         rows: The rows of each part that tested (N, F): none where nothing was tested.
-        served: The probability that the common procedure does not hurt a client (N,): who is hurt tells nothing of what
-            distances are worth to the others.
         expected: The squared distances q of these models (N, F, K).
         unit: The variance of the noise, by which that of an excess loss follows from q.
         noise: The covariance of the mean excess losses of each client (N, K, K).
@@ -57,13 +55,19 @@ class Evidence:
     common: int
     excess: Floats
     rows: Floats
-    served: Floats
     expected: Floats
     unit: float
     noise: Floats
     spread: Floats
     final: Floats
     final_spread: Floats
+
+    @property
+    def served(self) -> Floats:
+        """The probability (N,) that the common procedure does not hurt a client, by rows that tested; 1 without any."""
+        gained = (self.excess[:, :, 0] * self.rows).sum(axis=1)
+        chances = expit(_PRIOR_OF_SERVED + gained / (2 * self.unit))
+        return np.where(self.rows.any(axis=1), chances, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +80,6 @@ class Posterior:
         weights: How likely each of the scales is for each client (S, N).
         common_error: What it has in addition because g is uncertain (N,), which is common to all clients.
         curves: g for being alone, and for the rest.
-        shares: How often each scale s occurs.
     """
 
     mean: Floats
@@ -84,7 +87,6 @@ class Posterior:
     weights: Floats
     common_error: Floats
     curves: tuple[Curve, Curve]
-    shares: Floats
 
     @property
     def error(self) -> Floats:
@@ -152,7 +154,6 @@ def weigh(evidence: Evidence) -> Posterior:
     clients, _, count = evidence.excess.shape
     others = np.delete(np.arange(count), evidence.common)
     curves = _curve(evidence, others[:1], _ALONE), _curve(evidence, others[1:], _REST)
-
     factors = _factors(evidence, curves[1])
 
     def worth(distances: Floats) -> Floats:
@@ -166,22 +167,20 @@ def weigh(evidence: Evidence) -> Posterior:
     noise, spread = (_regular(each[grid]) for each in (evidence.noise, evidence.spread))
     inverses = np.array([np.linalg.inv(noise + scale * spread) for scale in _SCALES])
     fits = (np.linalg.slogdet(inverses)[1] - np.einsum("na,snab,nb->sn", left, inverses, left)) / 2
-    weights, shares = _mixture(np.where(known, fits, 0.0), known)
+    weights = _mixture(np.where(known, fits, 0.0), known)
     larger = (_SCALES - _SCALES[0])[:, None]
     trusts = larger[..., None, None] * (spread @ inverses) * known[:, None, None]
     followed = np.einsum("sn,snab,nb->na", weights, trusts, left)
     mean, totals = _WITH_ALL_ROWS * worth(evidence.final), distances.sum(axis=0)
     closer = np.divide(evidence.final.sum(axis=0), totals, out=np.zeros(count), where=totals > 0)
     mean[:, others] += followed * closer[others]
-    # Who is hurt by the common procedure for sure has but its own rows to go by.
-    served = evidence.served
-    measured = np.einsum("nf,nfk->nk", share, evidence.excess)
+    served, measured = evidence.served, np.einsum("nf,nfk->nk", share, evidence.excess)
     mean = served[:, None] * mean + (1 - served)[:, None] * measured
     trusted = np.clip(trusts[:, :, 0, 0], 0.0, 1.0)
     left_open = served * evidence.final_spread * (_SCALES[:, None] - larger * trusted)
     left_open = left_open + (1 - served) * evidence.noise[:, 0, 0]
     common_error = served * (1 - (weights * trusted).sum(axis=0)) * curves[0].error(evidence.final[:, 0])
-    return Posterior(mean, np.sqrt(left_open), weights, common_error, curves, shares)
+    return Posterior(mean, np.sqrt(left_open), weights, common_error, curves)
 
 
 def _regular(covariances: Floats) -> Floats:
@@ -192,7 +191,10 @@ def _regular(covariances: Floats) -> Floats:
 
 
 def _curve(evidence: Evidence, chosen: Integers, level: float) -> Curve:
-    """Fit a curve to some procedures; together they count as one, since they are much alike."""
+    """Fit a curve to some procedures, by the clients that are served.
+
+    Together the procedures count as one, since they are much alike.
+    """
     tested = np.repeat((evidence.rows * evidence.served[:, None])[:, :, None], len(chosen), axis=2)
     here = tested > 0
     expected, excess, rows = evidence.expected[:, :, chosen][here], evidence.excess[:, :, chosen][here], tested[here]
@@ -204,7 +206,7 @@ def _factors(evidence: Evidence, curve: Curve) -> Floats:
     """Return by how much each procedure with collaborators differs from what the curve of all of them says (K - 1,)."""
     expected, excess = evidence.expected[:, :, 1:], evidence.excess[:, :, 1:]
     variance = np.maximum(_row_variance(expected, evidence.unit), _TINY) * _wider(evidence)
-    weights, thought = evidence.rows[:, :, None] / variance, curve(expected)
+    weights, thought = (evidence.rows * evidence.served[:, None])[:, :, None] / variance, curve(expected)
     seen = (weights * thought**2).sum(axis=(0, 1))
     found = (weights * thought * excess).sum(axis=(0, 1))
     return np.asarray(np.maximum((found + _PRIOR_OF_FACTOR) / (seen + _PRIOR_OF_FACTOR), 0.0))
@@ -221,8 +223,8 @@ def _wider(evidence: Evidence) -> float:
     return 1 + parts / max(parts - 1, 1)
 
 
-def _mixture(fits: Floats, known: Booleans) -> tuple[Floats, Floats]:
-    """Return how likely each scale is for each client (S, N), by log likelihoods (S, N), and how often it occurs."""
+def _mixture(fits: Floats, known: Booleans) -> Floats:
+    """Return how likely each scale is for each client (S, N), by log likelihoods (S, N) and how often it occurs."""
     shares = _SEEN_BEFORE / _SEEN_BEFORE.sum()
     for _ in range(_ROUNDS):
         logs = fits + np.log(shares)[:, None]
@@ -234,4 +236,4 @@ def _mixture(fits: Floats, known: Booleans) -> tuple[Floats, Floats]:
         shares = seen
         if done:
             break
-    return weights, shares
+    return np.asarray(weights)

@@ -175,7 +175,6 @@ class ByHand:
             common=1,
             excess=excess,
             rows=many,
-            served=np.ones(4),
             expected=excess,
             unit=1e-6,
             noise=1e-12 * only,

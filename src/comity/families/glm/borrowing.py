@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
@@ -37,7 +36,7 @@ _FEW = 200  # clients, for whom every size is tried in both passes
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
 _PRIOR_OF_NEAREST = 2.0  # the nearest must be better than anybody by this logarithm of a likelihood
-_PRIOR_OF_VOTE, _PRIOR_OF_SERVED = 3.0, 8.0  # logarithms of the odds that a procedure does not hurt a client
+_PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
@@ -272,7 +271,7 @@ class Borrowing:
             else:
                 tried = [self._without_parts(one) for one in each.tries()]
                 losses = np.stack([self._tested(one).sum(axis=1) for one in tried], axis=1)
-                totals = self._served(losses, by_part[0].sum(axis=1))[0]
+                totals = self._voted(losses, by_part[0].sum(axis=1))
                 kept = each.weighted(totals, self._unit(totals), 0.0 if each.nearest else prior)
                 chosen = [tried[each.pulls.index(pull)] for pull in kept.pulls]
                 models = np.einsum("w,wnfd->nfd", kept.weights, np.array(chosen))
@@ -283,24 +282,18 @@ class Borrowing:
             self.optimism.append(optimism)
         self.by_part = np.stack(by_part, axis=2)
         self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
-        totals, served = self._served(self.losses[:, 1:], self.losses[:, 0])
+        totals = self._voted(self.losses[:, 1:], self.losses[:, 0])
         hurdle = 2 * self._unit(totals) * _PRIOR_OF_NEAREST
         self.number = 1 + int((totals + [hurdle * each.nearest for each in self.kept[1:]]).argmin())
-        self.served = served[:, self.number - 1]
 
-    def _served(self, losses: Floats, alone: Floats) -> tuple[Floats, Floats]:
-        """Return for T tries the loss (T,) over all clients that are served by it (N, T), and the others alone (N,).
+    def _voted(self, losses: Floats, alone: Floats) -> Floats:
+        """Return the loss of T tries (T,) over all clients (N, T), of which those that a try hurts count as alone (N,).
 
-        Whom a try hurts must not decide for the others. It takes more before it is sure that a client is hurt: with
-        many clients, some seem to be by chance.
-
-        Returns:
-            The losses, and the probability that each client is served by each try (N, T).
+        They must not decide for the others. Before anything is seen, the odds that a client is hurt are small.
         """
         double = 2 * self._unit(losses.sum(axis=0))
-        better = (losses - alone[:, None]) / double  # alone, as a logarithm of a likelihood ratio
-        totals = (losses - double * np.logaddexp(0.0, better - _PRIOR_OF_VOTE)).sum(axis=0)
-        return totals, expit(_PRIOR_OF_SERVED - better)
+        hurt = (losses - alone[:, None]) / double - _PRIOR_OF_VOTE
+        return np.asarray((losses - double * np.logaddexp(0.0, hurt)).sum(axis=0))
 
     def _unit(self, totals: Floats) -> float:
         """Return the variance of the noise, as the least of some losses over all rows shows it unless it is given."""
@@ -350,8 +343,8 @@ class Borrowing:
     @property
     def alone_excess(self) -> Floats:
         """The excess loss of each client alone over the common procedure (N,), as measured; 0 where it was not."""
-        found = self.evidence()
-        return np.asarray((found.excess[:, :, 0] * found.rows).sum(axis=1) / np.maximum(self.rows, 1.0))
+        rows = self.parts.by_part.rows * self.parts.tested
+        return np.asarray((self._excess()[:, :, 0] * rows).sum(axis=1) / np.maximum(self.rows, 1.0))
 
     @cached_property
     def _noises(self) -> Floats:
@@ -380,7 +373,6 @@ class Borrowing:
             common=self.number,
             excess=self._excess(),
             rows=self.parts.by_part.rows * self.parts.tested,
-            served=self.served,
             expected=np.stack(expected, axis=1),
             unit=float(np.mean(self._noises)),
             noise=noise,
