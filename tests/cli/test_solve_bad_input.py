@@ -311,7 +311,7 @@ def test_a_client_with_one_class(comity: Run, tmp_path: Path) -> None:
     frame = classes()
     frame.loc[frame["site"] == "North", "cured"] = "yes"
     frame.to_csv(tmp_path / "table.csv", index=False)
-    one = "client 'North' has one class only, 'yes', of the target 'cured'"
+    one = "the target 'cured' has one class only at client 'North'"
     done = comity("solve", "table.csv", *ON_CLASSES, "--out", "run")
     check_warning(done, one, "the auc of client 'North' cannot be said on its rows")
     (north,) = (line.split() for line in done.stdout.splitlines() if re.match(r" *(\d+|alone)  North", line))
@@ -320,6 +320,20 @@ def test_a_client_with_one_class(comity: Run, tmp_path: Path) -> None:
     assert comity("verify", "run").returncode in (0, 1)
     check_warning(comity("show", "run"), one, "the auc of client 'North' cannot be said on its rows")
     check_warning(comity("solve", "table.csv", *ON_CLASSES, "--metric", "accuracy"), one)
+
+
+def test_small_clients_are_told_in_one_line(comity: Run, tmp_path: Path) -> None:
+    frame = classes()
+    small = [frame.iloc[3 * number : 3 * number + 3].assign(site=f"small {number}", cured="no") for number in range(8)]
+    pd.concat([frame, *small]).to_csv(tmp_path / "table.csv", index=False)
+    done = comity("solve", "table.csv", *ON_CLASSES, "--out", "run")
+    some = "clients 'small 0', 'small 1', 'small 2' and 5 more"
+    check_warning(
+        done, f"the target 'cured' has one class only at {some}", f"the auc of {some} cannot be said on their rows"
+    )
+    gain = json.loads((tmp_path / "run" / "result.json").read_text())["mean_gain"]
+    assert abs(gain["value"]) < 0.5
+    assert gain["error"] < 0.5, "however little some clients tell"
 
 
 def test_a_client_whose_target_is_the_same(comity: Run, tmp_path: Path) -> None:

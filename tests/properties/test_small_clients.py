@@ -49,7 +49,7 @@ def test_a_client_with_hardly_any_rows_never_ends_the_job(odd, classes, limit, t
 def test_clients_without_rows_bring_nothing_and_get_one_warning(classes):
     members = [Client(name, table(60, classes, seed)) for seed, name in enumerate("ABC")]
     small = [Client(name, table(9, classes), Policy(least_rows=10)) for name in ("p", "q")]
-    with pytest.warns(comity.errors.ComityWarning, match="no sums came from 'p', 'q'"):
+    with pytest.warns(comity.errors.ComityWarning, match="no sums came from clients 'p', 'q'"):
         result = comity.solve(comity.InProcess((*members, *small)), target="y")
     assert sum("'p'" in each for each in result.warnings) == 1
     assert result.utilities["p"].rows == 0

@@ -4,7 +4,7 @@ import difflib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from comity.errors import InputError, UnknownClientError
 
@@ -14,6 +14,7 @@ Coalition = frozenset[str]
 # preserves all others.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _MAX_NAMES_SHOWN = 8
+_MAX_CLIENTS_SHOWN = 3
 _MAX_CHARACTERS_SHOWN = 80
 _MAX_NAMES_COMPARED = 10_000  # comparing a name with more of them takes too long
 
@@ -26,6 +27,25 @@ def shown(value: object) -> str:
     """
     text = repr(value)
     return text if len(text) <= _MAX_CHARACTERS_SHOWN else f"{text[: _MAX_CHARACTERS_SHOWN - 3]}…{text[-1]}"
+
+
+def listed(items: Sequence[str], most: int) -> str:
+    """Return a list for a message, only the first items if there are many.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return f"{', '.join(items[:most])}{more}"
+
+
+def of_clients(names: Sequence[str]) -> str:
+    """Return the names of clients for a message, the first few if there are many.
+
+    >>> of_clients(["A", "B"])
+    "clients 'A', 'B'"
+    """
+    return f"client{'s' * (len(names) > 1)} {listed([shown(name) for name in names], _MAX_CLIENTS_SHOWN)}"
 
 
 def check_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -83,12 +103,11 @@ def unknown_client(name: object, clients: Collection[str], where: str = "") -> U
     >>> print(unknown_client("nort", ["north", "south"]))
     unknown client 'nort'; the clients are 'north', 'south' (did you mean 'north'?)
     """
-    listed = ", ".join(shown(client) for client in list(clients)[:_MAX_NAMES_SHOWN])
-    more = f" and {len(clients) - _MAX_NAMES_SHOWN:,} more" if len(clients) > _MAX_NAMES_SHOWN else ""
+    names = listed([shown(client) for client in clients], _MAX_NAMES_SHOWN)
     close = difflib.get_close_matches(str(name), clients, n=1) if len(clients) <= _MAX_NAMES_COMPARED else []
     hint = f" (did you mean {shown(close[0])}?)" if close else ""
     prefix = f"{where}: " if where else ""
-    return UnknownClientError(f"{prefix}unknown client {shown(name)}; the clients are {listed}{more}{hint}")
+    return UnknownClientError(f"{prefix}unknown client {shown(name)}; the clients are {names}{hint}")
 
 
 def lookalikes(names: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -9,12 +9,12 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from comity.core.metrics import METRICS
-from comity.core.names import shown
+from comity.core.names import listed, of_clients, shown
 from comity.core.tasks import Task
 from comity.core.text import count
 from comity.core.wording import mention
@@ -25,7 +25,6 @@ Look = Literal["", "row numbers", "numbers", "numbers and text", "decimal commas
 _NOUNS = {"number": "numbers", "date": "dates", "text": "text"}
 _MISSING = "(missing)"
 _MAX_NAMES_SHOWN = 20
-_MAX_CLIENTS_SHOWN = 3
 _MIN_ROWS_OF_IDENTIFIERS = 50  # with fewer rows, distinct values are likely to be chance
 _WORDS_OF_IDENTIFIERS = {"id", "ids", "identifier", "uuid", "guid", "key", "nr", "no", "number", "index"}
 _MAX_LEVELS = 100  # that a client lists
@@ -187,13 +186,7 @@ def list_columns(names: Collection[str], unknown: str = "") -> str:
     folded = {name.strip().casefold(): name for name in names}
     close = difflib.get_close_matches(str(unknown).strip().casefold(), folded, n=1)
     hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
-    return f"the columns are {_listed([shown(name) for name in names], _MAX_NAMES_SHOWN)}{hint}"
-
-
-def _listed(items: Sequence[str], most: int) -> str:
-    """Return a list for a message, only the first items if there are many."""
-    more = f" and {len(items) - most:,} more" if len(items) > most else ""
-    return f"{', '.join(items[:most])}{more}"
+    return f"the columns are {listed([shown(name) for name in names], _MAX_NAMES_SHOWN)}{hint}"
 
 
 def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
@@ -208,9 +201,9 @@ def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: l
             f"with {mention('exclude', [name])}"
         )
     if lacking:
-        listed = _listed([f"{name!r} at client {absent[name][0]!r}" for name in lacking], _MAX_NAMES_SHOWN)
+        lacking_at = listed([f"{name!r} at client {absent[name][0]!r}" for name in lacking], _MAX_NAMES_SHOWN)
         raise InputError(
-            f"columns that other clients have are missing: {listed}; add them, or leave them out with "
+            f"columns that other clients have are missing: {lacking_at}; add them, or leave them out with "
             f"{mention('exclude', lacking[:_MAX_NAMES_SHOWN])}"
         )
 
@@ -242,11 +235,12 @@ def _agree_on(
         if unusable := _unusable_value(column):
             raise InputError(f"column {name!r} of client {client!r} has {unusable}; mend it, or leave the column out")
     if empty := [client for client in columns if client not in filled]:
-        warnings.append(f"column {name!r} is empty at {_clients(empty)}; all its values are taken for missing there")
+        warnings.append(f"column {name!r} is empty at {of_clients(empty)}; all its values are taken for missing there")
     missing = any(column.missing for column in columns.values())
     if category or any(column.kind == "text" for column in filled.values()):
-        listed = _agree_on_text(name, filled, warnings, category=category)
-        return CategoryColumn(name, tuple(sorted(_count_levels(filled.values()))), missing) if listed else None
+        if not _agree_on_text(name, filled, warnings, category=category):
+            return None
+        return CategoryColumn(name, tuple(sorted(_count_levels(filled.values()))), missing)
     _check_same_kind(name, filled)
     mean, scale = _pool(filled.values())
     if scale == 0 and not missing:
@@ -259,11 +253,14 @@ def _agree_on(
 
 
 def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: list[str], *, category: bool) -> bool:
-    """Return whether a column of text, or of categories, can be used: if every client lists its values."""
-    looks = {column.look for column in filled.values()}
+    """Return whether a column of text, or of categories, can be used: if clients with half of the rows list its values.
+
+    A client with few rows may have too many different values to list them; it uses those of the others.
+    """
     unlisted = {client: column for client, column in filled.items() if column.levels is None}
+    few = _few_unlisted(filled.values())
     if category:
-        for client, column in unlisted.items():
+        for client, column in () if few else unlisted.items():
             raise InputError(
                 f"column {name!r} has {column.distinct:,} different values in {count(column.present, 'row')} of client "
                 f"{client!r}, too many for categories: there may be {_MAX_LEVELS}, with two rows each on average; take "
@@ -271,18 +268,30 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
             )
         return True
     for client, column in unlisted.items():
-        if column.look == "numbers and text":
+        if column.look == "numbers and text" and not few:
             raise InputError(
                 f"column {name!r} of client {client!r} has numbers and text; mend the text, or leave the column out"
             )
-    _check_same_kind(name, filled)
+    texts = [client for client, column in unlisted.items() if few and column.kind == "text"]
+    _check_same_kind(name, {client: column for client, column in filled.items() if client not in texts})
+    looks = {column.look for column in filled.values()}
     mixed = [client for client, column in filled.items() if column.look == "numbers and text"]
     if mixed or ("numbers" in looks and len(looks) > 1):
-        where = f" at {_clients(mixed)}" if mixed else ""
+        where = f" at {of_clients(mixed)}" if mixed else ""
         warnings.append(f"column {name!r} has numbers and text{where}; it is taken for text")
-    if unlisted:
+    if texts:
+        warnings.append(
+            f"column {name!r} has many different values for the rows of {of_clients(texts)}; those that nobody lists "
+            "are not told apart"
+        )
+    elif unlisted:
         warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
-    return not unlisted
+    return few
+
+
+def _few_unlisted(columns: Collection[ColumnSummary]) -> bool:
+    """Return whether at most half of the rows are at clients that do not list the values of a column."""
+    return 2 * sum(each.present for each in columns if each.levels is None) <= sum(each.present for each in columns)
 
 
 def _check_same_kind(name: str, filled: Mapping[str, ColumnSummary]) -> None:
@@ -325,7 +334,7 @@ def _count_levels(columns: Iterable[ColumnSummary]) -> Counter[str]:
     """Return the number of rows of each level over all clients."""
     levels = Counter[str]()
     for column in columns:
-        levels.update(column.levels)
+        levels.update(column.levels or {})
     return levels
 
 
@@ -335,7 +344,7 @@ def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
     An identifier has no value twice at any client, over 50 rows or more, and is text, or whole numbers that run like
     the numbers of rows, or whole numbers whose name has a word such as id, key or number.
     """
-    looks = {column.look for column in columns if column.levels is None}
+    looks = set() if _few_unlisted(columns) else {column.look for column in columns if column.levels is None}
     if "free text" in looks:
         return "is free text, which the models do not read, and is left out"
     if "dates" in looks:
@@ -382,11 +391,11 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
             raise InputError(
                 f"the target {name!r} holds dates at client {client!r}; predict a number, such as days since an event"
             )
-    listed = all(column.levels is not None for column in columns.values())
+    known = all(column.levels is not None for column in columns.values())
     levels = _count_levels(columns.values())
     numbers = all(column.kind == "number" for column in columns.values())
     if task is None:
-        task = "regression" if numbers and not (listed and len(levels) <= 2) else "classes"
+        task = "regression" if numbers and not (known and len(levels) <= 2) else "classes"
         most = max(column.distinct for column in columns.values())
         rows = sum(column.present for column in columns.values())
         whole = all(column.whole for column in columns.values())
@@ -404,33 +413,22 @@ def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task
         mean, scale = _pool(columns.values())
         if scale == 0:
             raise InputError(f"the target {name!r} is {mean:g} in every row; there is nothing to predict")
-        warnings += [
-            f"the target {name!r} is the same in every row of client {client!r}"
-            for client, column in columns.items()
-            if column.squares == 0
-        ]
+        if same := [client for client, column in columns.items() if column.squares == 0]:
+            warnings.append(f"the target {name!r} is the same in every row of {of_clients(same)}")
         return Target(name, task, mean=mean, scale=scale)
-    if not listed or 2 * len(levels) > max(sum(levels.values()), 4):
+    if not known or 2 * len(levels) > max(sum(levels.values()), 4):
         advice = f"take the task 'regression', or one of its metrics ({_metrics('regression')})"
         advice = advice if numbers else "it is text: merge its values into classes, or predict another column"
         raise InputError(f"the target {name!r} has too many different values to be classes; {advice}")
     if len(levels) < 2:
         raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
-    warnings += [
-        f"client {client!r} has one class only, {next(iter(column.levels))!r}, of the target {name!r}"
-        for client, column in columns.items()
-        if column.levels is not None and len(column.levels) == 1
-    ]
+    if same := [client for client, column in columns.items() if column.levels and len(column.levels) == 1]:
+        warnings.append(f"the target {name!r} has one class only at {of_clients(same)}")
     return Target(name, task, classes=tuple(sorted(levels, key=_natural)))
 
 
 def _metrics(task: Task) -> str:
     return ", ".join(name for name, metric in METRICS.items() if metric.task == task)
-
-
-def _clients(names: list[str]) -> str:
-    """Return the names of clients for a message, the first few if there are many."""
-    return f"client{'s' * (len(names) > 1)} {_listed([shown(name) for name in names], _MAX_CLIENTS_SHOWN)}"
 
 
 def _natural(level: str) -> tuple[int, float, str]:

@@ -13,6 +13,7 @@ from comity.questions.schema import ColumnSummary, DateColumn, Look, NumberColum
 from comity.rows.columns import days, level_of, read_date, typed
 
 _ALWAYS_LISTED = 2  # so few distinct values are listed whatever the number of rows
+_CLASSES_ALWAYS_LISTED = 20  # a client with few rows may have each class once
 WITH_COMMA = r"\s*[+-]?\d+,\d+\s*"
 _MAX_NUMBERS_AMONG_TEXT = 20  # with more, it is a column of numbers with some text by mistake
 _MIN_WORDS_OF_FREE_TEXT = 4  # on average
@@ -24,10 +25,14 @@ def summarise(
 ) -> tuple[ColumnSummary, ...]:
     """Return a summary of every column; `Describe` defines which of them list their distinct values."""
     max_numbers = {target: most_levels if classes else _ALWAYS_LISTED} | dict.fromkeys(categories, most_levels)
-    return tuple(_summarise(name, typed(rows[name]), max_numbers.get(name, 0), most_levels) for name in rows.columns)
+    always = {target: _CLASSES_ALWAYS_LISTED}
+    return tuple(
+        _summarise(name, typed(rows[name]), max_numbers.get(name, 0), most_levels, always.get(name, _ALWAYS_LISTED))
+        for name in rows.columns
+    )
 
 
-def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -> ColumnSummary:
+def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int, always: int) -> ColumnSummary:
     """Return the summary of a column; distinct numbers or texts are listed up to their limit."""
     # Most columns are plain numbers, for which pandas' general ways take ten times as long.
     plain = values.to_numpy(np.float64) if _is_plain(values) else None
@@ -37,7 +42,7 @@ def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -
     if not len(present):
         return summary
     if isinstance(present.dtype, pd.CategoricalDtype):
-        return _summarise_text(summary, present, max(max_numbers, _MAX_NUMBERS_AMONG_TEXT), max_texts)
+        return _summarise_text(summary, present, max(max_numbers, _MAX_NUMBERS_AMONG_TEXT), max_texts, always)
     dates = plain is None and pd.api.types.is_datetime64_any_dtype(present)
     numbers = days(present) if dates else np.asarray(present, np.float64)
     finite = numbers[np.isfinite(numbers)]
@@ -52,16 +57,18 @@ def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int) -
         infinite=int(numbers.size - finite.size),
         mean=mean,
         squares=squares,
-        levels=_levels(present) if max_numbers and _may_list(distinct, present, max_numbers) else None,
+        levels=_levels(present) if max_numbers and _may_list(distinct, present, max_numbers, always) else None,
         look="row numbers" if whole and _count_rows(finite) else "",
     )
 
 
-def _summarise_text(summary: ColumnSummary, present: pd.Series, max_numbers: int, max_texts: int) -> ColumnSummary:
+def _summarise_text(
+    summary: ColumnSummary, present: pd.Series, max_numbers: int, max_texts: int, always: int
+) -> ColumnSummary:
     """Return the summary of a column of text, of which at most `max_numbers` listed values look like numbers."""
     texts = present.astype(object).map(level_of)
     readable, with_comma = pd.to_numeric(texts, errors="coerce").notna(), texts.str.fullmatch(WITH_COMMA)
-    listed = _may_list(summary.distinct, present, max_texts)
+    listed = _may_list(summary.distinct, present, max_texts, always)
     listed = listed and (bool(readable.all()) or texts[readable].nunique() <= max_numbers)
     look: Look = ""
     if with_comma.any() and (readable | with_comma).all():
@@ -85,9 +92,9 @@ def _count_rows(numbers: Floats) -> bool:
     return bool(consecutive or (steps > 0).all() or (steps < 0).all())
 
 
-def _may_list(distinct: int, present: pd.Series, limit: int) -> bool:
-    """Return whether distinct values may be listed: at most two, or within the limit and with two rows on average."""
-    return distinct <= max(_ALWAYS_LISTED, min(limit, len(present) // 2))
+def _may_list(distinct: int, present: pd.Series, limit: int, always: int) -> bool:
+    """Return whether distinct values may be listed: so few always, up to the limit if two rows on average have one."""
+    return distinct <= min(limit, max(always, len(present) // 2))
 
 
 def _levels(present: pd.Series) -> dict[str, int]:

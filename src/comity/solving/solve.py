@@ -12,7 +12,7 @@ import numpy as np
 
 from comity.core.estimates import Confidence, Contribution, Estimate, Standing
 from comity.core.kinds import ModelKind
-from comity.core.names import unknown_client
+from comity.core.names import of_clients, unknown_client
 from comity.core.progress import Progress, progress_bar
 from comity.core.tasks import MetricName, Task
 from comity.core.wording import mention
@@ -185,13 +185,9 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
     """Return what was found as a result."""
     decision, evaluated, problem = findings.decision, findings.evaluated, findings.problem
     unknown = [client for client, each in evaluated.evaluations.items() if np.isnan(each.values[0])]
-    undefined = [repr(client) for client in unknown if problem.rows[client]]
-    notes = []
-    if undefined:
-        whose = f"client {undefined[0]} cannot be said on its rows"
-        if undefined[1:]:
-            whose = f"clients {', '.join(undefined)} cannot be said on their rows"
-        notes = [f"the {problem.metric} of {whose}"]
+    undefined = [client for client in unknown if problem.rows[client]]
+    whose = "their" if undefined[1:] else "its"
+    notes = [f"the {problem.metric} of {of_clients(undefined)} cannot be said on {whose} rows"] if undefined else []
     return Result(
         study=request.study,
         schema=problem.schema,

@@ -32,6 +32,33 @@ def test_numbers_and_few_texts_of_one_table_are_text() -> None:
     assert found.warnings == ("column 'x' has numbers and text at client 'B'; it is taken for text",)
 
 
+def test_a_client_with_few_rows_uses_the_levels_of_the_others() -> None:
+    text = pd.CategoricalDtype()
+    few = pd.Series(["3+", "0", "0", "1", "2", "8"], dtype=text)
+    found = agreed({"A": pd.Series(["0", "1", "2", "3+"] * 5, dtype=text), "B": few})
+    assert found.schema.columns[0] == CategoryColumn("x", ("0", "1", "2", "3+"), False)
+    assert found.warnings == (
+        "column 'x' has numbers and text at clients 'A', 'B'; it is taken for text",
+        "column 'x' has many different values for the rows of client 'B'; those that nobody lists are not told apart",
+    )
+    with pytest.raises(InputError, match="column 'x' of client 'B' has numbers and text"):
+        agreed({"A": pd.Series(["0", "3+"] * 2, dtype=text), "B": few})
+
+
+def test_long_names_at_a_client_with_few_rows_are_no_free_text() -> None:
+    names = [f"the ward of floor {number}" for number in range(4)]
+    assert agreed({"A": names * 5, "B": names}).schema.columns[0] == CategoryColumn("x", tuple(names), False)
+    several = [1, 2, 3, 4]
+    found = agreed({"A": several * 5, "B": several}, categories=("x",)).schema.columns[0]
+    assert found == CategoryColumn("x", ("1", "2", "3", "4"), False)
+
+
+def test_each_class_may_be_there_once() -> None:
+    clients = {name: pd.DataFrame({"x": [1.5, 2.0, 7.0], "y": ["a", "b", "c"]}) for name in "AB"}
+    found = agree({name: summarise(rows, "y", False, 100) for name, rows in clients.items()}, "y")
+    assert found.schema.target.classes == ("a", "b", "c")
+
+
 def test_a_contradiction_of_separate_tables_is_refused_with_a_way_out() -> None:
     columns = {"A": [1, 2] * 10, "B": ["one", "two"] * 10}
     message = r"numbers at client 'A' and text at 'B'; mend it, .*, or take it for categories with categories=\['x'\]"

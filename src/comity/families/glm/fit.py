@@ -10,6 +10,7 @@ import numpy as np
 from comity.core.arrays import Booleans, Floats
 from comity.core.kinds import ModelKind
 from comity.core.metrics import METRICS
+from comity.core.names import of_clients
 from comity.deciding.borrow import Borrowed
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
@@ -24,8 +25,7 @@ from comity.families.glm.searcher import FrontSearcher
 from comity.families.problem import Problem
 from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
 
-_USUAL_SLOPE = 0.5  # what an AUC or accuracy rises by, for each share of the log loss that is gained
-_SHARES_SEEN = 0.05  # the sum of shares of the loss for which that is taken as seen
+_USUAL_SLOPE, _SLOPE_ERROR = 0.5, 0.2  # what an AUC or accuracy rises by, for each share of the log loss that is gained
 _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
 
 
@@ -124,9 +124,12 @@ class LinearFit(Fit):
         shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
         errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
         common_of = _shares(decision.common_error, decision.alone)
-        common = _shares(lender.alone_excess, lender.level + lender.alone_excess).sum()
-        gained = float(np.nansum([each.gains[1] for each in own.values()]))
-        slope = (max(gained, 0.0) + _USUAL_SLOPE * _SHARES_SEEN) / (max(common, 0.0) + _SHARES_SEEN)
+        gained = np.array([each.gains[1] for each in own.values()])
+        unsure = np.array([each.gain_errors[1] for each in own.values()])
+        alone_excess, rows = lender.alone_excess, lender.rows
+        share_of_all = float(rows @ alone_excess / (rows @ (lender.level + alone_excess)))
+        slope, slope_error = _slope(gained, unsure, rows, share_of_all)
+        slope_error *= not (metric.is_loss or metric.is_root)
         evaluations, common_errors = {}, np.zeros(len(clients))
         for place, client in enumerate(clients):
             alone, _, pooled = own[client].values
@@ -140,9 +143,10 @@ class LinearFit(Fit):
                 gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
                 values[at] = np.clip(alone + gain, metric.least, metric.most)
                 gains[at] = values[at] - alone
-                gain_errors[at] = by_share * errors_of[kind][place]
+                by_slope = abs(float(share[place])) * slope_error
+                gain_errors[at] = np.hypot(by_share * errors_of[kind][place], by_slope)
                 if kind == ModelKind.COALITION and gain_errors[at] > 0:
-                    common_errors[place] = by_share * common_of[place]
+                    common_errors[place] = np.hypot(by_share * common_of[place], by_slope)
             evaluations[client] = Evaluation(values, errors, gains, gain_errors)
         return Evaluated(
             models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
@@ -174,6 +178,28 @@ def _error_of_mean(errors: Floats, common: Floats) -> float:
     """Return the standard error of a mean of estimates (N,), a part of whose errors is common to all of them."""
     independent = np.sqrt(np.maximum(np.nan_to_num(errors) ** 2 - common**2, 0.0))
     return float(np.hypot(np.sqrt((independent**2).sum()) / errors.size, np.nan_to_num(common).mean()))
+
+
+def _slope(gained: Floats, errors: Floats, rows: Floats, share: float) -> tuple[float, float]:
+    """Return what a metric gains for each share of the loss, and its error: the usual slope, moved by what was seen.
+
+    Args:
+        gained: What each client gained by the common procedure (N,), where it is known.
+        errors: Its standard errors (N,).
+        rows: The rows that measured it (N,).
+        share: The share of the loss that all clients gained by it.
+
+    >>> found = _slope(np.array([0.06, np.nan]), np.array([0.01, np.nan]), np.array([50.0, 9.0]), share=0.2)
+    >>> np.round(found, 3)
+    array([0.312, 0.049])
+    """
+    known = np.isfinite(gained) & (errors > 0) & (rows > 0)
+    precision, found = _SLOPE_ERROR**-2, _USUAL_SLOPE * _SLOPE_ERROR**-2
+    if known.any():
+        weights = rows[known] / rows[known].sum()
+        seen = max(share, 0.0) / float((weights**2 * errors[known] ** 2).sum())
+        precision, found = precision + seen * max(share, 0.0), found + seen * float(weights @ gained[known])
+    return max(found / precision, 0.0), float(precision**-0.5)
 
 
 def _shares(values: Floats, losses: Floats) -> Floats:
@@ -228,7 +254,7 @@ def _warn_of_no_rows(clients: Sequence[str], rows: Floats) -> tuple[str, ...]:
     if not without:
         return ()
     warning = (
-        f"no sums came from {', '.join(map(repr, without))}: no rows, or too few for their policies; they bring "
+        f"no sums came from {of_clients(without)}: no rows, or too few for their policies; they bring "
         "nothing to others, are alone, and have the model of a typical client"
     )
     return (warning,)
