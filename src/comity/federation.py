@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Protocol, TypeVar, final
 
 import numpy as np
@@ -210,7 +211,7 @@ class InProcess(Federation):
     def __post_init__(self) -> None:
         check_names(client.name for client in self.members)
 
-    @property
+    @cached_property
     def clients(self) -> tuple[str, ...]:
         """The names of the clients."""
         return tuple(client.name for client in self.members)

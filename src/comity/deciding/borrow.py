@@ -298,5 +298,5 @@ class _Borrower:
         return {
             ModelKind.ALONE: np.eye(count),
             **weights,
-            ModelKind.TOGETHER: np.full((count, count), 1 / count),
+            ModelKind.TOGETHER: np.broadcast_to(1 / count, (count, count)),
         }
