@@ -1,7 +1,7 @@
 """Run all benchmarks, or some by name: ``python -m benchmarks [NAME …]``."""
 
+import argparse
 import os
-import sys
 
 # One thread, so that times are comparable.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -36,10 +36,13 @@ BENCHMARKS = {
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(BENCHMARKS)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run all benchmarks, or some by name.")
+    parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    names = parser.parse_args().name or list(BENCHMARKS)
     for name in names:
         if name not in BENCHMARKS:
-            sys.exit(f"there is no benchmark {name!r}; choose among {', '.join(BENCHMARKS)}")
+            parser.error(f"there is no benchmark {name!r}; choose among {', '.join(BENCHMARKS)}")
+    for name in names:
         print(f"\n== {name}")
         BENCHMARKS[name]()
 

@@ -1,8 +1,11 @@
 """Whether probabilities are right: of those told nine in ten, nine in ten gain."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 from scipy import sparse
 
 from benchmarks.federations import Solved, in_parallel
@@ -17,6 +20,8 @@ KINDS = ("groups", "near", "unrelated", "identical")
 TASKS: tuple[Task, ...] = ("regression", "classes")
 BINS = ((0.5, 0.7), (0.7, 0.9), (0.9, 1.001))
 _MOST_EDGES = 60  # of a federation, drawn at random
+_PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "calibration.svg"
+_MIN_SHOWN = 20  # probabilities in a dot of the picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +77,60 @@ def ask(seed: int) -> Told:
     )
 
 
+@dataclass(frozen=True)
+class Share:
+    """Of `count` probabilities, `mean` on average, a `share` was true, give or take an `error`."""
+
+    count: int
+    mean: float
+    share: float
+    error: float
+
+    @property
+    def cells(self) -> list[str]:
+        numbers = f"{self.mean:.3f}", f"{self.share:.3f}", f"{self.share - self.mean:+.3f}"
+        return [f"{self.count:,}", *numbers]
+
+
+def shares(told: list[Floats], true: list[Booleans], bins: tuple[tuple[float, float], ...]) -> dict[float, Share]:
+    """Return for each bin, by its lower end, how often it was true; errors count federations, not clients."""
+    probabilities, outcomes = np.concatenate(told), np.concatenate(true)
+    federation = np.repeat(np.arange(len(told)), [len(each) for each in told])
+    found = {}
+    for low, high in bins:
+        here = (probabilities >= low) & (probabilities < high)
+        if here.any():
+            share = outcomes[here].mean()
+            off = np.bincount(federation[here], outcomes[here] - share)
+            error = float(np.sqrt((off**2).sum()) / here.sum())
+            found[low] = Share(int(here.sum()), float(probabilities[here].mean()), float(share), error)
+    return found
+
+
+def draw_picture(every: dict[str, tuple[list[Floats], list[Booleans]]]) -> None:
+    """Draw the share that was true by the probability told, with intervals of 95 %."""
+    narrow = tuple((0.5 + step / 20, 0.5 + (step + 1) / 20 + (step == 9) / 1000) for step in range(10))
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "comity"}):
+        figure = Figure((5.2, 4.4), layout="constrained")
+        axes = figure.subplots()
+        axes.plot([0.5, 1], [0.5, 1], color="#888", linewidth=1)
+        for (name, (told, true)), marker, colour in zip(every.items(), "os", ("#1b6ca8", "#c2571a"), strict=True):
+            dots = [each for each in shares(told, true, narrow).values() if each.count >= _MIN_SHOWN]
+            x, y, error = (np.array([getattr(each, which) for each in dots]) for which in ("mean", "share", "error"))
+            axes.errorbar(x, y, 1.96 * error, fmt=marker, color=colour, label=name, markersize=5, linewidth=1)
+        axes.set(xlabel="probability told", ylabel="share that was true", xlim=(0.49, 1.01), ylim=(0.3, 1.03))
+        axes.legend(frameon=False, loc="lower right")
+        figure.savefig(_PICTURE, metadata={"Date": None})
+
+
 def main() -> None:
-    every = in_parallel(ask, range(FEDERATIONS))
+    found = in_parallel(ask, range(FEDERATIONS))
+    every = {
+        "clients gain": ([each.clients for each in found], [each.gained for each in found]),
+        "edges bring something": ([each.edges for each in found], [each.brought for each in found]),
+    }
     print(f"\n{FEDERATIONS} planted federations: the probability told, and the share of which it was true")
-    rows = []
-    for name, told, true in (("clients gain", "clients", "gained"), ("edges bring something", "edges", "brought")):
-        probabilities = np.concatenate([getattr(each, told) for each in every])
-        outcomes = np.concatenate([getattr(each, true) for each in every])
-        for low, high in BINS:
-            here = (probabilities >= low) & (probabilities < high)
-            if here.any():
-                mean, share = probabilities[here].mean(), outcomes[here].mean()
-                label = f"{low:.1f} to {min(high, 1):.1f}"
-                rows.append([name, label, f"{here.sum():,}", f"{mean:.3f}", f"{share:.3f}", f"{share - mean:+.3f}"])
+    ends = {low: f"{low:.1f} to {min(high, 1):.1f}" for low, high in BINS}
+    rows = [[name, ends[low], *each.cells] for name, of in every.items() for low, each in shares(*of, BINS).items()]
     show(["of", "told", "how many", "mean told", "share true", "difference"], rows)
+    draw_picture(every)
