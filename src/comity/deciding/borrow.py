@@ -172,7 +172,7 @@ class _Borrower:
         best = self.model.copy()
         best_loss = self.loss.copy()
         for i in np.flatnonzero(self.first).tolist():
-            self._record(i, self.sets[i], self.loss[i])
+            self._record(i, np.flatnonzero(self.sets[i]), self.loss[i])
         equilibrium = find_equilibrium(self.clients, collaborators_of_many=self._answer)
         contributions = self._contributions(equilibrium)
         game = Game(
@@ -207,81 +207,91 @@ class _Borrower:
 
     def _drop_bridges(self) -> None:
         """Leave out collaborators with little support: one chance likeness must not tie two groups together."""
-        kept = without_bridges(sparse.csr_array(self.sets, dtype=np.float64)).toarray() > 0
-        for target in np.flatnonzero((kept != self.sets).any(axis=1)).tolist():
-            self._take(target, [kept[target]] if kept[target].sum() > 1 else [])
-            if self.sets[target].sum() == 1:
-                self.first[target] = 0
+        kept = without_bridges(sparse.csr_array(self.sets, dtype=np.float64))
+        changed = np.flatnonzero(kept.sum(axis=1) != self.sets.sum(axis=1)).tolist()
+        members = {target: np.sort(kept.indices[kept.indptr[target] : kept.indptr[target + 1]]) for target in changed}
+        self._take({target: [each] if each.size > 1 else [] for target, each in members.items()})
+        self.first[[target for target in changed if self.sets[target].sum() == 1]] = 0
 
-    def _record(self, target: int, members: Booleans, loss: float) -> None:
-        key = target, frozenset(np.flatnonzero(members).tolist())
+    def _record(self, target: int, members: Integers, loss: float) -> None:
+        key = target, frozenset(members.tolist())
         self.records[key] = min(float(loss), self.records.get(key, np.inf))
 
     def _answer(self, asked: tuple[str, ...], remaining: Coalition) -> dict[str, list[str]]:
-        """Return the collaborators of clients among those that remain."""
+        """Return the collaborators of clients among those that remain; who lost one chooses again."""
         present = np.zeros(len(self.clients), np.bool_)
         present[[self.position[client] for client in remaining]] = True
-        for client in asked:
-            if (self.sets[self.position[client]] & ~present).any():
-                self._ask_again(self.position[client], present)
+        lost = [at for at in map(self.position.__getitem__, asked) if (self.sets[at] & ~present).any()]
+        self._take({target: self._left(target, present) for target in lost})
         return {
             client: [self.clients[j] for j in np.flatnonzero(self.sets[self.position[client]]).tolist()]
             for client in asked
         }
 
-    def _ask_again(self, target: int, present: Booleans) -> None:
-        """Choose the collaborators of a client among those that are present."""
+    def _left(self, target: int, present: Booleans) -> list[Integers]:
+        """Return sets of a client with some that are present: what is left of its wishes, and the nearest."""
         nearest = self.lender.nearest_of(target, present)
-        left = self.wishes[target] & present
-        tried = [left] if left.sum() > 1 else []
+        left = np.flatnonzero(self.wishes[target] & present)
+        tried = [left] if left.size > 1 else []
         size = 1
         while size <= len(nearest):
-            members = np.zeros(present.size, np.bool_)
-            members[[target, *nearest[:size].tolist()]] = True
-            tried.append(members)
+            tried.append(np.sort(np.append(nearest[:size], target)))
             size = max(size + 1, size * 3 // 2)
-        self._take(target, tried)
+        return tried
 
-    def _take(self, target: int, tried: list[Booleans]) -> None:
-        """Take the smallest of some sets that gives up hardly anything, or stay alone."""
-        self.sets[target], self.loss[target] = np.arange(len(self.clients)) == target, self.alone[target]
-        self.model[target] = self.lender.final[target, 0]
-        if not tried:
-            return
-        tried.sort(key=lambda members: int(members.sum()))
-        several = np.full(len(tried), target)
-        by = np.full(len(tried), self.by[target])
-        models = self.lender.personal(several, sparse.csr_array(np.array(tried, np.float64)), by)
-        thought = np.tile(self.lender.final[target, self.first[target]], (len(tried), 1))
-        base = self.lender.level[target] + self.excess[target, self.first[target]]
-        losses = base + self.posterior.curves[1](self.lender.distance(several, models, thought)[0])
-        gain = self.alone[target] - losses.min()
-        if gain < self.least[target]:
-            self.tolerance[target] = max(self.tolerance[target], float(gain), 0.0)
-            return
-        chosen = int((losses <= losses.min() + _GIVEN_UP * gain).argmax())
-        self.sets[target], self.loss[target], self.model[target] = tried[chosen], losses[chosen], models[chosen]
-        self.tolerance[target] = max(self.tolerance[target], float(losses[chosen] - losses.min()))
-        self._record(target, tried[chosen], float(losses[chosen]))
+    def _take(self, tried: Mapping[int, list[Integers]]) -> None:
+        """Let each of some clients take the smallest of its sets that gives up hardly anything, or stay alone."""
+        for target, sets in tried.items():
+            sets.sort(key=len)
+            self._settle(target, np.array([target]), self.alone[target], self.lender.final[target, 0])
+        several = np.repeat([*tried], [len(sets) for sets in tried.values()]).astype(np.intp)
+        models = self._models(several, [members for sets in tried.values() for members in sets])
+        thought, base = self.lender.final[several, self.first[several]], self.excess[several, self.first[several]]
+        worth = self.posterior.curves[1](self.lender.distance(several, models, thought)[0])
+        all_losses, at = self.lender.level[several] + base + worth, 0
+        for target, sets in tried.items():
+            losses, first, at = all_losses[at : at + len(sets)], at, at + len(sets)
+            if not sets:
+                continue
+            gain = self.alone[target] - losses.min()
+            if gain < self.least[target]:
+                self.tolerance[target] = max(self.tolerance[target], float(gain), 0.0)
+                continue
+            chosen = int((losses <= losses.min() + _GIVEN_UP * gain).argmax())
+            self._settle(target, sets[chosen], losses[chosen], models[first + chosen])
+            self.tolerance[target] = max(self.tolerance[target], float(losses[chosen] - losses.min()))
+            self._record(target, sets[chosen], float(losses[chosen]))
+
+    def _settle(self, target: int, members: Integers, loss: float, model: Floats) -> None:
+        """Give a client a set, with the expected loss and the model that follow."""
+        self.sets[target] = False
+        self.sets[target, members] = True
+        self.loss[target], self.model[target] = loss, model
+
+    def _models(self, target: Integers, members: Sequence[Integers]) -> Floats:
+        """Return the personal models (P, d) of targets with sets, by the pulls of each target's procedure."""
+        ends = np.cumsum([0, *map(len, members)])
+        columns = np.concatenate([np.empty(0, np.intp), *members])
+        sets = sparse.csr_array((np.ones(columns.size), columns, ends), shape=(target.size, len(self.clients)))
+        return self.lender.personal(target, sets, self.by[target])
 
     def _contributions(self, equilibrium: Equilibrium) -> tuple[Contribution, ...]:
         """Measure what every collaborator brings, and record the utilities that the proof asks for."""
         receiver, giver = np.nonzero(self.sets & ~np.eye(len(self.clients), dtype=np.bool_))
+        sets = [np.flatnonzero(each) for each in self.sets]
         needed = {(self.position[i], self.position[j]) for j, i in edges_to_check(equilibrium)}
         found = []
         step = 20_000
         for first in range(0, receiver.size, step):
             to, by = receiver[first : first + step], giver[first : first + step]
-            members = self.sets[to]
-            members[np.arange(to.size), by] = False
-            models = self.lender.personal(to, sparse.csr_array(members.astype(np.float64)), self.by[to])
-            brought, error = self.lender.distance(to, models, self.model[to])
-            last = members.sum(axis=1) == 1  # without its only collaborator a client is alone
+            members = [others[others != j] for others, j in ((sets[i], j) for i, j in zip(to, by, strict=True))]
+            brought, error = self.lender.distance(to, self._models(to, members), self.model[to])
+            last = np.array([each.size == 1 for each in members])  # without its only collaborator a client is alone
             brought = np.where(last, self.alone[to] - self.loss[to], brought)
             gaining = self.posterior.probability(self.alone - self.loss)[to]
             chance = np.where(last, gaining, self.posterior.probability_of_loss(to, brought, error))
             for i, j, value, sure, left in zip(to.tolist(), by.tolist(), brought, chance, members, strict=True):
-                if (i, j) in needed and left.sum() > 1:
+                if (i, j) in needed and left.size > 1:
                     self._record(i, left, float(self.loss[i] + value))
                 found.append(Contribution(self.clients[j], self.clients[i], float(value), float(sure)))
         return tuple(found)
@@ -291,8 +301,9 @@ class _Borrower:
         weights = {}
         for kind, sets in ((ModelKind.COALITION, self.sets), (ModelKind.BEST, self.wishes)):
             shares = self.lender.shares(everybody, sparse.csr_array(sets.astype(np.float64)), self.by)
-            alone = sets.sum(axis=1) == 1
-            shares[alone] = np.eye(len(everybody))[alone]
+            alone = np.flatnonzero(sets.sum(axis=1) == 1)
+            shares[alone] = 0.0
+            shares[alone, alone] = 1.0
             weights[kind] = shares
         count = everybody.size
         return {

@@ -21,7 +21,7 @@ from comity.families.glm.sums import Parts, Sums
 
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
-_PRIOR_OF_NEAREST = 2.0  # the nearest must be better than anybody by this logarithm of a likelihood
+_PRIOR_OF_NEAREST = 4.0  # the nearest must be better than anybody by this logarithm of a likelihood
 _PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
@@ -237,10 +237,16 @@ class Borrowing:
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
         """Return the expected excess loss (P,) of models over those that are thought best, and its deviation."""
-        apart = one - other
-        turned = (self.curvature[target] @ apart[..., None])[..., 0]
-        spread = np.einsum("pa,pab,pb->p", turned, self.covariance[target], turned)
-        return (turned * apart).sum(axis=1), 2 * np.sqrt(np.maximum(spread, 0.0))
+        found, deviation = np.empty(target.size), np.empty(target.size)
+        step = max(1, int(_BATCH // self.parts.whole.size**2))
+        for first in range(0, target.size, step):
+            some = slice(first, first + step)
+            apart = one[some] - other[some]
+            turned = (self.curvature[target[some]] @ apart[..., None])[..., 0]
+            found[some] = (turned * apart).sum(axis=1)
+            spread = np.einsum("pa,pab,pb->p", turned, self.covariance[target[some]], turned)
+            deviation[some] = 2 * np.sqrt(np.maximum(spread, 0.0))
+        return found, deviation
 
     def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return how much of each target's personal model comes from whose rows (P, N): each row sums to one."""
