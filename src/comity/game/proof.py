@@ -124,7 +124,9 @@ def check_outer(
     """Look for an order in which each client gains nothing from those that remain (docs/theory.md, Theorem 1).
 
     1. Go through the coalitions in the given order. If no member of a coalition gains from all that remain, the
-       coalition leaves. Repeat until none leaves. (For an `Equilibrium`, one pass asks for each client once.)
+       coalition leaves. Repeat until none leaves. Those that have left since are counted out only where it matters, so
+       that many coalitions share one set; for an `Equilibrium`, one pass asks for each client once, and for one client
+       of each peel twice.
     2. Do the same with the single clients of the coalitions that are left.
     3. The clients that remain now, if any, would all gain together. Because sets in which all members gain are closed
        under union, they are the largest rival coalition; a smallest one inside it becomes the witness.
@@ -141,11 +143,15 @@ def check_outer(
     waiting = dict.fromkeys(coalitions)
     order: list[Coalition] = []
     stuck = False
+    among = frozenset(i for coalition in coalitions for i in coalition)
     while waiting and not stuck:
         stuck = True
         for coalition in tuple(waiting):
-            among = frozenset(i for other in waiting for i in other)
-            if all(can_leave(i, among) for i in coalition):
+            leaves = all(can_leave(i, among) for i in coalition)
+            if not leaves and len(among) > sum(map(len, waiting)):  # some that were among them have left
+                among = frozenset(i for other in waiting for i in other)
+                leaves = all(can_leave(i, among) for i in coalition)
+            if leaves:
                 order.append(frozenset(coalition))
                 del waiting[coalition]
                 stuck = False
