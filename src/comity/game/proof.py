@@ -75,7 +75,7 @@ class Values:
     tolerance: float
     forgiven: Mapping[str, float]
     contradiction: str | None = None
-    known: dict[tuple[str, Coalition], float] = field(default_factory=dict)
+    known: dict[tuple[str, bool, Coalition], float] = field(default_factory=dict)
 
     @cached_property
     def all_clients(self) -> Coalition:
@@ -84,7 +84,7 @@ class Values:
 
     def __call__(self, client: str, coalition: Coalition) -> float:
         """Return the utility of a client with a coalition."""
-        key = (client, coalition)
+        key = self._key(client, coalition)
         if key not in self.known:
             self.known[key] = check_finite(
                 self.utility(client, coalition),
@@ -92,6 +92,11 @@ class Values:
             )
             self._compare(client, coalition)
         return self.known[key]
+
+    def _key(self, client: str, coalition: Coalition) -> tuple[str, bool, Coalition]:
+        """Return what a value is remembered by: of a part of the client's own coalition, those that are not in it."""
+        home = self.homes[client]
+        return (client, True, home - coalition) if coalition <= home else (client, False, coalition)
 
     def home(self, client: str) -> float:
         """Return the utility of a client in its own coalition."""
@@ -108,9 +113,9 @@ class Values:
     def _compare(self, client: str, coalition: Coalition) -> None:
         """Compare a new value with those of the client's own coalition and of all clients, if the sets are nested."""
         for other in (self.homes[client], self.all_clients):
-            if (client, other) in self.known:
+            if self._key(client, other) in self.known:
                 small, large = sorted((coalition, other), key=len)
-                less, more = self.known[client, small], self.known[client, large]
+                less, more = (self.known[self._key(client, each)] for each in (small, large))
                 if small <= large and less > more + _ROUNDING * abs(less):
                     self.contradiction = self.contradiction or (
                         f"{client} has {less:.6g} with {{{', '.join(sorted(small))}}} "

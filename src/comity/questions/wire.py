@@ -149,7 +149,7 @@ def _convert_record(value: Any, record: Any, *, reading: bool) -> Any:
 
 def _convert(value: Any, hint: Any, reading: bool) -> Any:
     """Check a value by its type hint; return it as plain values or, when `reading`, plain values as what they were."""
-    if type(value) is hint and hint in _PLAIN_TYPES:  # the usual case, checked fast
+    if type(value) is hint and hint in _PLAIN_TYPES:
         return value
     if is_dataclass(hint):
         return _convert_fields(value, hint, reading)
@@ -189,6 +189,9 @@ def _convert_each(entries: Iterable[tuple[Any, Any, Any]], reading: bool) -> dic
     """Convert entries of a key, a value and its type hint; an error has the key in its path."""
     converted = {}
     for key, value, hint in entries:
+        if type(value) is hint and hint in _PLAIN_TYPES:  # the usual case, checked fast
+            converted[key] = value
+            continue
         try:
             converted[key] = _convert(value, hint, reading)
         except _MismatchError as error:

@@ -26,21 +26,20 @@ def summarise(
     """Return a summary of every column; `Describe` defines which of them list their distinct values."""
     max_numbers = {target: most_levels if classes else _ALWAYS_LISTED} | dict.fromkeys(categories, most_levels)
     always = {target: _CLASSES_ALWAYS_LISTED}
-    found = _summarise_plain(rows, [name for name in rows.columns if name not in max_numbers])
+    found = _summarise_plain(rows)
     for name in rows.columns:
-        if name not in found:
+        if name not in found or found[name].distinct <= max_numbers.get(name, 0):  # it may be listed
             limits = max_numbers.get(name, 0), most_levels, always.get(name, _ALWAYS_LISTED)
             found[name] = _summarise(name, typed(rows[name]), *limits)
     return tuple(found[name] for name in rows.columns)
 
 
-def _summarise_plain(rows: pd.DataFrame, chosen: list[str]) -> dict[str, ColumnSummary]:
+def _summarise_plain(rows: pd.DataFrame) -> dict[str, ColumnSummary]:
     """Return the summaries of those columns with nothing but finite numbers: all at once, since clients may be many."""
     if not len(rows):
         return {}
-    types = dict(zip(rows.columns, rows.dtypes, strict=True))
-    names = np.array([name for name in chosen if _is_plain(types[name])], object)
-    values = rows[names].to_numpy(np.float64)
+    plain = np.array([_is_plain(dtype) for dtype in rows.dtypes], np.bool_)
+    values, names = rows.loc[:, plain].to_numpy(np.float64), rows.columns[plain]
     finite = np.isfinite(values).all(axis=0)
     values, names = values[:, finite], names[finite]
     ordered = np.sort(values, axis=0)

@@ -16,7 +16,7 @@ from scipy import sparse
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
 from comity.deciding.evidence import Evidence
-from comity.families.glm.procedures import Procedure, View, procedures
+from comity.families.glm.procedures import Procedure, View, procedures, procedures_near
 from comity.families.glm.sums import Parts, Sums
 
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
@@ -70,7 +70,7 @@ class Borrowing:
         if self.common.nearest:
             for view in self.views:
                 view.settle(self.common)
-        self._try(procedures(self.clients, self.common.size))
+        self._try(procedures_near(self.clients, self.kept, self.common.size))
 
     @property
     def clients(self) -> int:

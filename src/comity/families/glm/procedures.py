@@ -23,8 +23,10 @@ from comity.families.glm.sums import Sums
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _COARSE_SIZES = (1, 2, 4, 8, 16, 32, 64)
 _MOST = 64  # collaborators of a client
-_PULLS = (1.0, 0.7, 0.4, 0.1, 0.03, 0.006)
-_PULLS_TO_ANYBODY = (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002)
+_ALL_PULLS = (
+    (1.0, 0.7, 0.4, 0.1, 0.03, 0.006),  # towards the nearest
+    (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
+)
 _ROUNDS = 6  # of finding the nearest anew by the models that result; half of them with many clients
 FEW = 200  # clients, who need all the evidence there is
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
@@ -57,25 +59,40 @@ class Procedure:
         )
 
 
-def procedures(clients: int, near: int | None = None) -> tuple[Procedure, ...]:
-    """Return the procedures to try with N clients, the first of which is to be alone.
-
-    Args:
-        clients: N. Many of them have so much evidence that it is enough to try a few procedures first.
-        near: The number of collaborators near which more numbers are tried.
+def procedures(clients: int) -> tuple[Procedure, ...]:
+    """Return the procedures to try with N clients, the first of which is to be alone; a few of them if N is large.
 
     >>> [each.size for each in procedures(3)]
     [0, 1, 2]
-    >>> [[each.size for each in procedures(500, near)] for near in (None, 8)]
-    [[0, 1, 2, 4, 8, 16, 32, 64, 64], [0, 1, 2, 4, 5, 6, 8, 10, 12, 16, 32, 64, 64]]
+    >>> [each.size for each in procedures(500)]
+    [0, 1, 2, 4, 8, 16, 32, 64, 64]
     """
-    sizes: tuple[int, ...] = _SIZES
-    step = 1
-    if clients > FEW:
-        sizes = tuple(size for size in _SIZES if size in _COARSE_SIZES or (near and near / 2 < size < near * 2))
-        step = 1 if near else 2
-    nearest = [Procedure(size, pulls=_PULLS[::step]) for size in sizes if size < min(clients - 1, _MOST + 1)]
-    anybody = Procedure(min(clients - 1, _MOST), nearest=False, pulls=_PULLS_TO_ANYBODY[::step])
+    few = clients <= FEW
+    return _procedures(clients, _SIZES if few else _COARSE_SIZES, *(each if few else each[::2] for each in _ALL_PULLS))
+
+
+def procedures_near(clients: int, kept: Sequence[Procedure], best: int) -> tuple[Procedure, ...]:
+    """Return the procedures to try next, when some have been kept; if N is large, more near the best and fewer others.
+
+    >>> first = procedures(500)
+    >>> [each.size for each in procedures_near(500, first, 8)]
+    [0, 1, 2, 4, 5, 6, 8, 10, 12, 16, 32, 64, 64]
+    """
+    if clients <= FEW:
+        return procedures(clients)
+    sizes = [size for size in _SIZES if size in _COARSE_SIZES or best / 2 < size < best * 2]
+    pulls = []
+    for nearest, each in zip((True, False), _ALL_PULLS, strict=True):
+        seen = {each.index(pull) for one in kept if one.nearest is nearest for pull in one.pulls}
+        pulls.append(tuple(pull for at, pull in enumerate(each) if seen & {at - 1, at, at + 1}))
+    return _procedures(clients, sizes, *pulls)
+
+
+def _procedures(
+    clients: int, sizes: Sequence[int], pulls: tuple[float, ...], to_anybody: tuple[float, ...]
+) -> tuple[Procedure, ...]:
+    nearest = [Procedure(size, pulls=pulls) for size in sizes if size < min(clients - 1, _MOST + 1)]
+    anybody = Procedure(min(clients - 1, _MOST), nearest=False, pulls=to_anybody)
     return (Procedure(0), *nearest, anybody)
 
 
