@@ -183,7 +183,8 @@ def certify(
         if table.raised:
             notes.append(f"the utility is not maximal ({table.raised}); the largest over all subsets was taken")
 
-    values = Values(utility, {i: frozenset(home) for home in coalitions for i in home}, tolerance, forgiven)
+    homes = {i: home for coalition in coalitions for home in (frozenset(coalition),) for i in coalition}
+    values = Values(utility, homes, tolerance, forgiven)
     outer, order, rival = check_outer(coalitions, values)
     inner, leaving, ties = check_inner(coalitions, values, collaborators_of)
     notes += ties

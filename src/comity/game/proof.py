@@ -86,16 +86,19 @@ class Values:
         """Return the utility of a client with a coalition."""
         key = self._key(client, coalition)
         if key not in self.known:
-            self.known[key] = check_finite(
+            value = check_finite(
                 self.utility(client, coalition),
                 lambda: f"the utility of {shown(client)} with {shown(sorted(coalition))}",
             )
-            self._compare(client, coalition)
+            self._compare(client, coalition, value)
+            self.known[key] = value
         return self.known[key]
 
     def _key(self, client: str, coalition: Coalition) -> tuple[str, bool, Coalition]:
         """Return what a value is remembered by: of a part of the client's own coalition, those that are not in it."""
         home = self.homes[client]
+        if coalition is home:
+            return client, True, frozenset()
         return (client, True, home - coalition) if coalition <= home else (client, False, coalition)
 
     def home(self, client: str) -> float:
@@ -110,13 +113,14 @@ class Values:
         """Return whether a client is worse off with a coalition than in its own."""
         return self(client, coalition) < self.home(client) - self.tolerance
 
-    def _compare(self, client: str, coalition: Coalition) -> None:
+    def _compare(self, client: str, coalition: Coalition, value: float) -> None:
         """Compare a new value with those of the client's own coalition and of all clients, if the sets are nested."""
         for other in (self.homes[client], self.all_clients):
-            if self._key(client, other) in self.known:
+            known = self.known.get(self._key(client, other))
+            if known is not None:
                 small, large = sorted((coalition, other), key=len)
-                less, more = (self.known[self._key(client, each)] for each in (small, large))
-                if small <= large and less > more + _ROUNDING * abs(less):
+                less, more = (value, known) if small is coalition else (known, value)
+                if less > more + _ROUNDING * abs(less) and small <= large:
                     self.contradiction = self.contradiction or (
                         f"{client} has {less:.6g} with {{{', '.join(sorted(small))}}} "
                         f"and {more:.6g} with {{{', '.join(sorted(large))}}}"
