@@ -21,7 +21,7 @@ from comity.families.glm.sums import Parts, Sums
 
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
-_PRIOR_OF_NEAREST = 4.0  # the nearest must be better than anybody by this logarithm of a likelihood
+_PRIOR_OF_NEAREST = 2.0  # the logarithm of the odds, before anything is seen, of anybody against the nearest
 _PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
@@ -110,8 +110,9 @@ class Borrowing:
         self.by_part = np.stack(by_part, axis=2)
         self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
         totals = self._voted(self.losses[:, 1:], self.losses[:, 0])
-        hurdle = 2 * self._unit(totals) * _PRIOR_OF_NEAREST
-        self.number = 1 + int((totals + [hurdle * each.nearest for each in self.kept[1:]]).argmin())
+        nearest = np.array([each.nearest for each in self.kept[1:]])
+        odds = _PRIOR_OF_NEAREST + np.log(max(nearest.sum(), 1))  # those of the nearest are shared by their sizes
+        self.number = 1 + int((totals + 2 * self._unit(totals) * odds * nearest).argmin())
 
     def _voted(self, losses: Floats, alone: Floats) -> Floats:
         """Return the loss of T tries (T,) over all clients (N, T), of which those that a try hurts count as alone (N,).
