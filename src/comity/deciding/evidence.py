@@ -1,7 +1,7 @@
 """What is known about how well each client does with each of some procedures: its own rows, and those of all others.
 
 The same K procedures (alone, with the nearest collaborator, with the nearest two, …) are tried with all N clients. One
-of them, the *common* one, has the least loss over all clients. The question is what a client would lose by another.
+of them, the *common* one, serves the clients best. The question is what a client would lose by another.
 
 The models say it: if the model of the common procedure is right up to what a client's rows leave open, the excess loss
 of another procedure has the mean q, the squared distance of the predictions, and the covariance C. But models may be
@@ -66,7 +66,7 @@ class Evidence:
     def served(self) -> Floats:
         """The probability (N,) that the common procedure does not hurt a client, by rows that tested; 1 without any."""
         gained = (self.excess[:, :, 0] * self.rows).sum(axis=1)
-        chances = expit(_PRIOR_OF_SERVED + gained / (2 * self.unit))
+        chances = expit(_PRIOR_OF_SERVED + gained / (2 * max(self.unit, _TINY)))
         return np.where(self.rows.any(axis=1), chances, 1.0)
 
 
@@ -133,7 +133,9 @@ class Curve:
         prior = np.array([_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE])
         covariance = np.linalg.inv((columns.T * weights) @ columns + np.diag(prior))
         right = (columns.T * weights) @ excess + prior * np.array([level, 0.0])
-        return cls(np.asarray(covariance @ right), np.asarray(covariance), middle)
+        found, slope = covariance @ right
+        most = max(float(found), 0.0)  # with a larger slope, far models would seem to cost less than near ones
+        return cls(np.array([found, np.clip(slope, -most, most)]), np.asarray(covariance), middle)
 
     def __call__(self, expected: Floats) -> Floats:
         """Return g of distances."""

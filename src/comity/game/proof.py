@@ -133,7 +133,7 @@ def check_outer(
     """Look for an order in which each client gains nothing from those that remain (docs/theory.md, Theorem 1).
 
     1. Go through the coalitions in the given order. If no member of a coalition gains from all that remain, the
-       coalition leaves. Repeat until none leaves. Those that have left since are counted out only where it matters, so
+       coalition leaves. Repeat until none leaves. Who remains is counted again only if a coalition could not leave, so
        that many coalitions share one set; for an `Equilibrium`, one pass asks for each client once, and for one client
        of each peel twice.
     2. Do the same with the single clients of the coalitions that are left.

@@ -266,6 +266,7 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
                 f"{client!r}, too many for categories: there may be {_MAX_LEVELS}, with two rows each on average; take "
                 f"it out of {mention('categories')}"
             )
+        _warn_of_unlisted(name, [*unlisted], warnings)
         return True
     for client, column in unlisted.items():
         if column.look == "numbers and text" and not few:
@@ -279,14 +280,19 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
     if mixed or ("numbers" in looks and len(looks) > 1):
         where = f" at {of_clients(mixed)}" if mixed else ""
         warnings.append(f"column {name!r} has numbers and text{where}; it is taken for text")
-    if texts:
-        warnings.append(
-            f"column {name!r} has many different values for the rows of {of_clients(texts)}; those that nobody lists "
-            "are not told apart"
-        )
-    elif unlisted:
+    _warn_of_unlisted(name, texts, warnings)
+    if unlisted and not texts:
         warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
     return few
+
+
+def _warn_of_unlisted(name: str, clients: list[str], warnings: list[str]) -> None:
+    """Warn of clients that do not list the values of a column, if there are any."""
+    if clients:
+        warnings.append(
+            f"column {name!r} has many different values for the rows of {of_clients(clients)}; those that nobody lists "
+            "are not told apart"
+        )
 
 
 def _few_unlisted(columns: Collection[ColumnSummary]) -> bool:

@@ -123,7 +123,7 @@ def _count_rows(numbers: Floats) -> bool:
 
 
 def _may_list(distinct: int, present: pd.Series, limit: int, always: int) -> bool:
-    """Return whether distinct values may be listed: so few always, up to the limit if two rows on average have one."""
+    """Return whether values may be listed: up to the limit; more than `always` only with two rows each on average."""
     return distinct <= min(limit, max(always, len(present) // 2))
 
 

@@ -1,5 +1,7 @@
 """What distances between models are worth, learned from all clients, and when a client's own rows are believed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,7 +112,7 @@ def test_without_clients_that_tested_distances_are_worth_what_was_seen_before() 
 
 def test_a_curve_is_the_weighted_regression_on_distances_with_a_prior() -> None:
     rng = np.random.default_rng(1)
-    expected, excess, variance = rng.uniform(0.1, 2, 9), rng.normal(size=9), rng.uniform(0.5, 2, 9)
+    expected, excess, variance = rng.uniform(0.1, 2, 9), 1 + rng.normal(size=9), rng.uniform(0.5, 2, 9)
     found = Curve.fit(expected, excess, variance, np.ones(9), 1.2)
     middle = expected.mean()
 
@@ -123,8 +125,17 @@ def test_a_curve_is_the_weighted_regression_on_distances_with_a_prior() -> None:
         assert minus_log_posterior(*(found.coefficients + np.array(step))) > best
 
 
-def test_no_distance_is_worth_less_than_nothing() -> None:
-    assert (weigh(alike(200, 0.2, 0.8)).curves[0](np.geomspace(1e-3, 1e3, 20)) >= 0).all()
+@pytest.mark.parametrize("slope", [0.8, 0.2, 0.0])
+def test_a_larger_distance_is_not_worth_less(slope: float) -> None:
+    worth = weigh(alike(200, 0.2, slope)).curves[0](np.geomspace(1e-3, 1e3, 20))
+    assert (worth >= 0).all()
+    assert (np.diff(worth) >= 0).all(), "otherwise models that are far away would cost nothing"
+
+
+def test_without_any_noise_everybody_is_served() -> None:
+    evidence = replace(alike(5, 0.0), unit=0.0)
+    evidence.excess[:] = 0.0
+    np.testing.assert_allclose(evidence.served, 1.0, atol=1e-3)
 
 
 def test_a_client_is_believed_only_if_its_rows_contradict_the_models_strongly() -> None:

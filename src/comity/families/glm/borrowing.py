@@ -111,13 +111,17 @@ class Borrowing:
         self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
         totals = self._voted(self.losses[:, 1:], self.losses[:, 0])
         nearest = np.array([each.nearest for each in self.kept[1:]])
-        odds = _PRIOR_OF_NEAREST + np.log(max(nearest.sum(), 1))  # those of the nearest are shared by their sizes
+        odds = _PRIOR_OF_NEAREST + np.log(max(nearest.sum(), 1))  # the sizes share the odds of the nearest
         self.number = 1 + int((totals + 2 * self._unit(totals) * odds * nearest).argmin())
 
     def _voted(self, losses: Floats, alone: Floats) -> Floats:
-        """Return the loss of T tries (T,) over all clients (N, T), of which those that a try hurts count as alone (N,).
+        """Return the loss of each try, summed over clients; those that it hurts count as if they were alone.
 
         They must not decide for the others. Before anything is seen, the odds that a client is hurt are small.
+
+        Args:
+            losses: The loss of each client with each of T tries (N, T).
+            alone: Its loss alone (N,).
         """
         double = 2 * self._unit(losses.sum(axis=0))
         hurt = (losses - alone[:, None]) / double - _PRIOR_OF_VOTE
@@ -139,7 +143,7 @@ class Borrowing:
 
     @property
     def common(self) -> Procedure:
-        """The procedure with collaborators that has the least loss over all clients."""
+        """The procedure with collaborators that serves the clients best, as far as their rows can tell."""
         return self.kept[self.number]
 
     def _tested(self, models: Floats) -> Floats:
@@ -266,7 +270,8 @@ class Borrowing:
                     shares[some] += weight * np.maximum(through, 0.0) * (members[some].toarray() > 0)
                     own = np.einsum("pab,pba->p", pulled.posterior[target[some]], self.parts.whole.gram[target[some]])
                     shares[some, target[some]] += weight * own / self.whole.hierarchy.noise
-        nothing = shares.sum(axis=1) == 0
+        nothing = ~(shares.sum(axis=1) > 0)
+        shares[nothing] = 0.0
         shares[nothing, target[nothing]] = 1.0
         shares /= shares.sum(axis=1, keepdims=True)
         return shares

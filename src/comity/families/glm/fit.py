@@ -126,10 +126,9 @@ class LinearFit(Fit):
         common_of = _shares(decision.common_error, decision.alone)
         gained = np.array([each.gains[1] for each in own.values()])
         unsure = np.array([each.gain_errors[1] for each in own.values()])
-        alone_excess, rows = lender.alone_excess, lender.rows
-        share_of_all = float(rows @ alone_excess / (rows @ (lender.level + alone_excess)))
-        slope, slope_error = _slope(gained, unsure, rows, share_of_all)
-        slope_error *= not (metric.is_loss or metric.is_root)
+        slope, slope_error = _slope(gained, unsure, lender.rows, lender.alone_excess, lender.level)
+        if metric.is_loss or metric.is_root:
+            slope_error = 0.0
         evaluations, common_errors = {}, np.zeros(len(clients))
         for place, client in enumerate(clients):
             alone, _, pooled = own[client].values
@@ -180,25 +179,31 @@ def _error_of_mean(errors: Floats, common: Floats) -> float:
     return float(np.hypot(np.sqrt((independent**2).sum()) / errors.size, np.nan_to_num(common).mean()))
 
 
-def _slope(gained: Floats, errors: Floats, rows: Floats, share: float) -> tuple[float, float]:
+def _slope(gained: Floats, errors: Floats, rows: Floats, excess: Floats, level: Floats) -> tuple[float, float]:
     """Return what a metric gains for each share of the loss, and its error: the usual slope, moved by what was seen.
 
     Args:
         gained: What each client gained by the common procedure (N,), where it is known.
         errors: Its standard errors (N,).
         rows: The rows that measured it (N,).
-        share: The share of the loss that all clients gained by it.
+        excess: The loss alone over that of the common procedure (N,).
+        level: The loss of the common procedure (N,).
 
-    >>> found = _slope(np.array([0.06, np.nan]), np.array([0.01, np.nan]), np.array([50.0, 9.0]), share=0.2)
-    >>> np.round(found, 3)
+    >>> half = np.array([0.06, np.nan]), np.array([0.01, np.nan]), np.array([50.0, 9.0])
+    >>> np.round(_slope(*half, excess=np.array([0.2, -0.7]), level=np.array([0.8, 0.8])), 3)
     array([0.312, 0.049])
     """
-    known = np.isfinite(gained) & (errors > 0) & (rows > 0)
+    known = np.isfinite(gained) & np.isfinite(errors) & (rows > 0)
+    alone = float((rows * (level + excess))[known].sum())
+    variance = float((rows**2 * errors**2)[known].sum())
     precision, found = _SLOPE_ERROR**-2, _USUAL_SLOPE * _SLOPE_ERROR**-2
-    if known.any():
-        weights = rows[known] / rows[known].sum()
-        seen = max(share, 0.0) / float((weights**2 * errors[known] ** 2).sum())
-        precision, found = precision + seen * max(share, 0.0), found + seen * float(weights @ gained[known])
+    if alone > 0 and variance > 0:
+        share = max(float((rows * excess)[known].sum()) / alone, 0.0)
+        seen = share * float(rows[known].sum()) / variance
+        precision, found = (
+            precision + seen * share * rows[known].sum(),
+            found + seen * float((rows * gained)[known].sum()),
+        )
     return max(found / precision, 0.0), float(precision**-0.5)
 
 

@@ -22,7 +22,7 @@ from comity.families.glm.sums import Sums
 
 _LEANING = 2.0  # clients for each parameter
 _SHARED_COLUMNS = 4.0  # clients' worth of evidence that all slopes vary alike
-_MAX_CLIENTS = 300  # from whom it is learned: an even sample of more
+_MAX_CLIENTS = 300  # from whom it is learned: a sample, drawn at random, of more
 _MAX_STEPS = 40
 _MIN_CHANGE = 2e-3  # of the variances in a step, relative
 _TINY = 1e-9
@@ -34,7 +34,7 @@ class Hierarchy:
     """Clients' models and what they have in common: see the module.
 
     Attributes:
-        sums: The losses from which it was learned.
+        sums: The losses of the clients; of more than `_MAX_CLIENTS`, it was learned from some.
         intercepts: How many of the parameters, the last ones, are intercepts.
         mean: μ (d,).
         spread: Ω (d, d).
@@ -53,7 +53,7 @@ class Hierarchy:
     def learn(cls, sums: Sums, intercepts: int, noise: float | None = None) -> Hierarchy:
         """Estimate it by EM; the noise is estimated too unless it is given."""
         if len(sums) > _MAX_CLIENTS:
-            sample = np.linspace(0, len(sums) - 1, _MAX_CLIENTS).astype(np.intp)
+            sample = np.sort(np.random.default_rng(0).permutation(len(sums))[:_MAX_CLIENTS])
             found = cls.learn(sums.some(sample), intercepts, noise)
             inverse = _inverse(found.spread)
             right = sums.cross / found.noise + inverse @ found.mean

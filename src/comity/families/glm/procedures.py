@@ -28,7 +28,7 @@ _ALL_PULLS = (
     (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
 )
 _ROUNDS = 6  # of finding the nearest anew by the models that result; half of them with many clients
-FEW = 200  # clients, who need all the evidence there is
+_FEW = 200  # clients, who need all the evidence there is
 _NEGLIGIBLE = 0.02  # a pull with a smaller weight is left out
 _BATCH = 2e7  # numbers in an array of a batch
 
@@ -67,7 +67,7 @@ def procedures(clients: int) -> tuple[Procedure, ...]:
     >>> [each.size for each in procedures(500)]
     [0, 1, 2, 4, 8, 16, 32, 64, 64]
     """
-    few = clients <= FEW
+    few = clients <= _FEW
     return _procedures(clients, _SIZES if few else _COARSE_SIZES, *(each if few else each[::2] for each in _ALL_PULLS))
 
 
@@ -78,7 +78,7 @@ def procedures_near(clients: int, kept: Sequence[Procedure], best: int) -> tuple
     >>> [each.size for each in procedures_near(500, first, 8)]
     [0, 1, 2, 4, 5, 6, 8, 10, 12, 16, 32, 64, 64]
     """
-    if clients <= FEW:
+    if clients <= _FEW:
         return procedures(clients)
     sizes = [size for size in _SIZES if size in _COARSE_SIZES or best / 2 < size < best * 2]
     pulls = []
@@ -161,7 +161,7 @@ class View:
     def settle(self, procedure: Procedure) -> None:
         """Find the nearest again, by the models that a procedure gives."""
         if procedure.nearest and procedure.size:
-            for _ in range(_ROUNDS if len(self.sums) <= FEW else _ROUNDS // 2):
+            for _ in range(_ROUNDS if len(self.sums) <= _FEW else _ROUNDS // 2):
                 self.order = self._nearest(self.models(procedure))
                 self._members.clear()
 

@@ -3,10 +3,11 @@
 from copy import deepcopy
 
 import numpy as np
+import pytest
 
 from comity.core.kinds import ModelKind
 from comity.deciding.decision import Decision
-from comity.families.glm.fit import _share_models
+from comity.families.glm.fit import _share_models, _slope
 from comity.game.equilibrium import find_equilibrium
 from comity.search.descent import Points
 
@@ -50,3 +51,12 @@ def test_who_joined_in_no_view_that_judges_is_judged_nowhere() -> None:
     np.testing.assert_array_equal(
         [each.any(axis=0) for each in evaluated.values()], [[1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]]
     )
+
+
+def test_clients_that_gained_exactly_nothing_count_for_the_slope() -> None:
+    gained, errors = np.r_[0.1, np.zeros(9)], np.r_[0.03, np.zeros(9)]
+    slope, error = _slope(gained, errors, np.full(10, 50.0), np.full(10, 0.1), np.full(10, 0.9))
+    assert 0.08 < slope < 0.15, "the others say that it is 0.1"
+    assert error < 0.05
+    zero = np.zeros(10)
+    assert _slope(zero, zero, zero, zero, zero) == pytest.approx((0.5, 0.2)), "nothing was seen"

@@ -109,3 +109,12 @@ def test_models_lie_between_their_own_rows_and_the_mean() -> None:
     own = np.array([rows.target.mean() for rows in clients])
     low, high = np.minimum(own, hierarchy.mean), np.maximum(own, hierarchy.mean)
     assert ((low <= hierarchy.models[:, 0]) & (hierarchy.models[:, 0] <= high)).all()
+
+
+def test_some_of_many_clients_stand_for_all_whatever_their_order() -> None:
+    models = np.where(np.arange(600) % 2, 1.0, -1.0)[:, None] * np.array([2.0, 0.0, 0.0])
+    found = Hierarchy.learn(sums_of(planted(models, [30] * 600, NOISE)), 1)
+    assert len(found.models) == 600
+    assert abs(found.mean[0]) < 0.5, "of every second client it would be 2"
+    assert found.spread[0, 0] == pytest.approx(4.0, rel=0.1)
+    np.testing.assert_allclose(found.models, models, atol=0.8)
