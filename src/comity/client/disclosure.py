@@ -37,8 +37,8 @@ from comity.questions import (
 from comity.questions.schema import CategoryColumn, ColumnSummary, Schema
 from comity.rows.encoding import summarise
 from comity.rows.rows import Encoded, Rows
-from comity.rows.splits import MIN_ROWS_OF_PART
 
+_MIN_ROWS_OF_PART = 2
 _MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 # What a job with the search "borrow" asks (comity.families.glm.asking):
 _POINTS = 9  # of slopes, for classes: two in each of five rounds, of which the first two are the same
@@ -125,7 +125,7 @@ def plan(schema: Schema, rows: int, max_parts: int, limit: float, described: int
     """
     each, columns, classes = numbers_in_sum(schema), len(schema.columns) + 1, bool(schema.target.classes)
     allowed = limit * rows * columns - described
-    for parts in range(min(max_parts, rows // MIN_ROWS_OF_PART), 0, -1):
+    for parts in range(min(max_parts, rows // _MIN_ROWS_OF_PART), 0, -1):
         if each > limit * (rows // parts) * columns:
             continue
         own = (schema.parameters + 1) * (1 + parts * (parts > 1)) if classes else 0

@@ -17,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.estimates import Contribution
@@ -32,6 +33,11 @@ from comity.game.peels import Equilibrium
 from comity.game.proof import edges_to_check
 
 _MIN_GAIN = 1e-9  # in units of the loss: less may be rounding
+_STRONG = 0.8  # probabilities above which it is checked whether a collaborator is like the others
+_PRIOR_OF_ALIKE = 3.0  # the logarithm of the odds that it is
+_IF_UNLIKE = 0.25  # the probability that one which is not brings something
+_SURE_OF_ONE = 0.75  # how far the odds of a single collaborator, the best of many, are as good as they seem
+_FOLLOWING = 0.5  # of what is worth it, for a client among clients to whom it is worth it
 _GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
 
 
@@ -60,6 +66,9 @@ class Lender(Protocol):
     def pull_of(self, number: int) -> float:
         """Return the pull of a procedure."""
 
+    def is_nearest(self, number: int) -> bool:
+        """Return whether the collaborators of a procedure are the nearest, and not anybody."""
+
     def members_of(self, number: int) -> sparse.csr_array:
         """Return every client's set (N, N) by a procedure."""
 
@@ -71,6 +80,11 @@ class Lender(Protocol):
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
         """Return the expected excess losses (P,) of models over others that are thought best, and their errors."""
+
+    def misfit(
+        self, target: Integers, members: sparse.csr_array, without: sparse.csr_array, number: Integers
+    ) -> Floats:
+        """Return log likelihood ratios (P,) that the collaborator left out is not like the others of a set (P, N)."""
 
     def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return how much of each target's model comes from whose rows (P, N)."""
@@ -136,12 +150,13 @@ class _Borrower:
     def __init__(self, lender: Lender, clients: Sequence[str], worth: float) -> None:
         self.lender, self.clients = lender, tuple(clients)
         self.position = {client: index for index, client in enumerate(self.clients)}
-        count, common = len(self.clients), lender.number
+        count = len(self.clients)
+        self.common = common = lender.number
         found = weigh(lender.evidence())
         self.excess, self.common_error = found.mean, found.common_error
         self.error, self.posterior = found.error, found
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
-        self.least = np.maximum(worth * self.alone, _MIN_GAIN)
+        self.least = self._least_gains(worth)
         self.members = {number: lender.members_of(number) for number in range(1, self.excess.shape[1])}
         for number, members in self.members.items():
             lonely = members.sum(axis=1) == 1  # the nearest found no support
@@ -151,10 +166,21 @@ class _Borrower:
         self.model = lender.final[np.arange(count), self.first].copy()
         self.loss = lender.level + self.excess[np.arange(count), self.first]  # with the set that is chosen
         self.tolerance = np.maximum(self.loss - lender.level - self.excess.min(axis=1), 0.0)
+        self.least_loss = np.zeros(count)  # no set of those that remain does better than what is chosen among all
         self.sets = np.eye(count, dtype=np.bool_)
         self.records: dict[tuple[int, frozenset[int]], float] = {}
         for i in range(count):
             self.records[i, frozenset({i})] = float(self.alone[i])
+
+    def _least_gains(self, worth: float) -> Floats:
+        """Return the expected gain (N,) for which each client joins others.
+
+        Where clients gain on average what is worth it, a client follows them for half of it: what it can expect by
+        itself is less certain than what all can.
+        """
+        gains = self.excess[:, 0] - self.excess.min(axis=1)
+        share = _FOLLOWING if gains.sum() >= worth * self.alone.sum() else 1.0
+        return np.maximum(share * worth * self.alone, _MIN_GAIN)
 
     def _choose_first(self) -> Integers:
         """Return the number of the procedure that each client chooses among all clients."""
@@ -170,7 +196,7 @@ class _Borrower:
         self._drop_bridges()
         self.wishes = self.sets.copy()
         best = self.model.copy()
-        best_loss = self.loss.copy()
+        best_loss = self.least_loss = self.loss.copy()
         for i in np.flatnonzero(self.first).tolist():
             self._record(i, np.flatnonzero(self.sets[i]), self.loss[i])
         equilibrium = find_equilibrium(self.clients, collaborators_of_many=self._answer)
@@ -199,7 +225,10 @@ class _Borrower:
             gains=gains,
             errors=errors,
             common_error=self.common_error,
-            probabilities={kind: self.posterior.probability(gains[kind]) for kind in gains},
+            probabilities={
+                ModelKind.COALITION: self._probability(gains[ModelKind.COALITION], self.sets),
+                ModelKind.BEST: self._probability(gains[ModelKind.BEST], self.wishes),
+            },
             contributions=contributions,
             game=game,
             certificate=certify(equilibrium, game, forgiven=forgiven),
@@ -207,10 +236,11 @@ class _Borrower:
 
     def _drop_bridges(self) -> None:
         """Leave out collaborators with little support: one chance likeness must not tie two groups together."""
-        kept = without_bridges(sparse.csr_array(self.sets, dtype=np.float64))
+        near = np.array([self.lender.is_nearest(number) for number in self.by.tolist()])
+        kept = without_bridges(sparse.csr_array(self.sets, dtype=np.float64), near)
         changed = np.flatnonzero(kept.sum(axis=1) != self.sets.sum(axis=1)).tolist()
-        members = {target: np.sort(kept.indices[kept.indptr[target] : kept.indptr[target + 1]]) for target in changed}
-        self._take({target: [each] if each.size > 1 else [] for target, each in members.items()})
+        tried = {target: [_members(sets, target) for sets in (kept, self.members[self.common])] for target in changed}
+        self._take({target: [each for each in sets if each.size > 1] for target, sets in tried.items()})
         self.first[[target for target in changed if self.sets[target].sum() == 1]] = 0
 
     def _record(self, target: int, members: Integers, loss: float) -> None:
@@ -248,7 +278,7 @@ class _Borrower:
         models = self._models(several, [members for sets in tried.values() for members in sets])
         thought, base = self.lender.final[several, self.first[several]], self.excess[several, self.first[several]]
         worth = self.posterior.curves[1](self.lender.distance(several, models, thought)[0])
-        all_losses, at = self.lender.level[several] + base + worth, 0
+        all_losses, at = np.maximum(self.lender.level[several] + base + worth, self.least_loss[several]), 0
         for target, sets in tried.items():
             losses, first, at = all_losses[at : at + len(sets)], at, at + len(sets)
             if not sets:
@@ -270,10 +300,13 @@ class _Borrower:
 
     def _models(self, target: Integers, members: Sequence[Integers]) -> Floats:
         """Return the personal models (P, d) of targets with sets, by the pulls of each target's procedure."""
+        return self.lender.personal(target, self._as_sets(members), self.by[target])
+
+    def _as_sets(self, members: Sequence[Integers]) -> sparse.csr_array:
+        """Return sets (P, N) from the numbers of their members."""
         ends = np.cumsum([0, *map(len, members)])
         columns = np.concatenate([np.empty(0, np.intp), *members])
-        sets = sparse.csr_array((np.ones(columns.size), columns, ends), shape=(target.size, len(self.clients)))
-        return self.lender.personal(target, sets, self.by[target])
+        return sparse.csr_array((np.ones(columns.size), columns, ends), shape=(len(members), len(self.clients)))
 
     def _contributions(self, equilibrium: Equilibrium) -> tuple[Contribution, ...]:
         """Measure what every collaborator brings, and record the utilities that the proof asks for."""
@@ -288,13 +321,30 @@ class _Borrower:
             brought, error = self.lender.distance(to, self._models(to, members), self.model[to])
             last = np.array([each.size == 1 for each in members])  # without its only collaborator a client is alone
             brought = np.where(last, self.alone[to] - self.loss[to], brought)
-            gaining = self.posterior.probability(self.alone - self.loss)[to]
+            gaining = self._probability(self.alone - self.loss, self.sets)[to]
             chance = np.where(last, gaining, self.posterior.probability_of_loss(to, brought, error))
+            strong = np.flatnonzero(~last & (chance > _STRONG))
+            if strong.size:
+                chance[strong] = self._if_alike(chance[strong], to[strong], [members[at] for at in strong])
             for i, j, value, sure, left in zip(to.tolist(), by.tolist(), brought, chance, members, strict=True):
                 if (i, j) in needed and left.size > 1:
                     self._record(i, left, float(self.loss[i] + value))
                 found.append(Contribution(self.clients[j], self.clients[i], float(value), float(sure)))
         return tuple(found)
+
+    def _probability(self, gains: Floats, sets: Booleans) -> Floats:
+        """Return the probability (N,) that clients with sets (N, N) gain: less sure with a single collaborator."""
+        found = self.posterior.probability(gains)
+        return np.where(sets.sum(axis=1) == 2, 0.5 + _SURE_OF_ONE * (found - 0.5), found)
+
+    def _if_alike(self, chance: Floats, target: Integers, without: Sequence[Integers]) -> Floats:
+        """Return probabilities (P,) that a collaborator brings something, which hold if it is like the others, if not.
+
+        Who changes a model much either brings much or is unlike the others.
+        """
+        every = self._as_sets([np.flatnonzero(self.sets[i]) for i in target.tolist()])
+        alike = expit(_PRIOR_OF_ALIKE - self.lender.misfit(target, every, self._as_sets(without), self.by[target]))
+        return np.asarray(alike * chance + (1 - alike) * _IF_UNLIKE)
 
     def _weights(self) -> dict[ModelKind, Floats]:
         everybody = np.arange(len(self.clients))
@@ -311,3 +361,8 @@ class _Borrower:
             **weights,
             ModelKind.TOGETHER: np.broadcast_to(1 / count, (count, count)),
         }
+
+
+def _members(sets: sparse.csr_array, target: int) -> Integers:
+    """Return the members of a client's set, of sets (N, N), in order."""
+    return np.sort(sets.indices[sets.indptr[target] : sets.indptr[target + 1]])

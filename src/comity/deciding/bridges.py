@@ -6,14 +6,14 @@ One chance likeness, or a client between two groups, must not tie the groups tog
 import numpy as np
 from scipy import sparse
 
-from comity.core.arrays import Floats
+from comity.core.arrays import Booleans, Floats
 
 _MIN_SUPPORT = 0.5
 _MIN_OVERLAP = 0.25
 _ROUNDS = 3
 
 
-def without_bridges(sets: sparse.csr_array) -> sparse.csr_array:
+def without_bridges(sets: sparse.csr_array, judged: Booleans | None = None) -> sparse.csr_array:
     """Return the sets (N, N) of clients, each of which is in its own set, without weakly connected collaborators.
 
     A collaborator stays in a set if
@@ -25,6 +25,7 @@ def without_bridges(sets: sparse.csr_array) -> sparse.csr_array:
 
     Args:
         sets: One where the client of a row has that of a column in its set.
+        judged: Whose sets lose weakly connected collaborators (N,); everybody's unless given.
 
     >>> tied = [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0]]
     >>> tied += [row[::-1] for row in reversed(tied)]
@@ -47,6 +48,8 @@ def without_bridges(sets: sparse.csr_array) -> sparse.csr_array:
         support, overlap = _at(others @ others, edges), _at(sets @ sets.T, edges) - 1
         good = (support >= _MIN_SUPPORT * (mine - 1)) | (overlap >= _MIN_SUPPORT * np.maximum(mine, its))
         good &= (overlap >= _MIN_OVERLAP * (mine - 1)) | (its == 0)
+        if judged is not None:
+            good |= ~judged[edges.row]
         if good.all():
             break
         kept = sparse.csr_array((np.ones(good.sum()), (edges.row[good], edges.col[good])), shape=sets.shape)

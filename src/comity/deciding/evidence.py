@@ -29,6 +29,7 @@ _SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are 
 _ALONE, _REST = 1.35, 1.0  # the expected level of g(q) / q, alone and for the rest; measured on planted federations
 _PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 0.5, 2.0, 4.0  # precisions
 _PRIOR_OF_SERVED = 8.0  # the logarithm of the odds that the common procedure does not hurt a client
+_ROWS_FOR_TAILS = 10.0  # rows whose losses are as good as none, before a client's own are believed
 _WITH_ALL_ROWS = 0.97  # distances of final models are worth less; measured on planted federations
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
@@ -45,7 +46,8 @@ class Evidence:
         excess: The mean loss over that of the common procedure on each part (N, F, K), of models learned without it.
         rows: The rows of each part that tested (N, F): none where nothing was tested.
         expected: The squared distances q of these models (N, F, K).
-        unit: The variance of the noise, by which that of an excess loss follows from q.
+        unit: The variance of the noise of each client (N,), by which that of an excess loss follows from q.
+        gained: The log likelihood ratio (N,) of the common procedure over being alone, on rows that tested.
         noise: The covariance of the mean excess losses of each client (N, K, K).
         spread: The covariance C of its true excess losses (N, K, K).
         final: The squared distances q of the models of all rows (N, K).
@@ -56,17 +58,23 @@ class Evidence:
     excess: Floats
     rows: Floats
     expected: Floats
-    unit: float
+    unit: Floats
+    gained: Floats
     noise: Floats
     spread: Floats
     final: Floats
     final_spread: Floats
 
     @property
+    def trusted(self) -> Floats:
+        """How far a client's own test rows are believed (N,): tails are heavy, and few rows do not show them."""
+        rows = self.rows.sum(axis=1)
+        return np.asarray(rows / (rows + _ROWS_FOR_TAILS))
+
+    @property
     def served(self) -> Floats:
         """The probability (N,) that the common procedure does not hurt a client, by rows that tested; 1 without any."""
-        gained = (self.excess[:, :, 0] * self.rows).sum(axis=1)
-        chances = expit(_PRIOR_OF_SERVED + gained / (2 * max(self.unit, _TINY)))
+        chances = expit(_PRIOR_OF_SERVED + self.gained * self.trusted)
         return np.where(self.rows.any(axis=1), chances, 1.0)
 
 
@@ -166,7 +174,8 @@ def weigh(evidence: Evidence) -> Posterior:
     left = np.einsum("nf,nfk->nk", share, evidence.excess - worth(evidence.expected))[:, others]
     distances = np.einsum("nf,nfk->nk", share, evidence.expected)
     grid = np.ix_(np.arange(clients), others, others)
-    noise, spread = (_regular(each[grid]) for each in (evidence.noise, evidence.spread))
+    trusted_rows = np.maximum(evidence.trusted, _TINY)[:, None, None]
+    noise, spread = (_regular(each[grid]) for each in (evidence.noise / trusted_rows, evidence.spread))
     inverses = np.array([np.linalg.inv(noise + scale * spread) for scale in _SCALES])
     fits = (np.linalg.slogdet(inverses)[1] - np.einsum("na,snab,nb->sn", left, inverses, left)) / 2
     weights = _mixture(np.where(known, fits, 0.0), known)
@@ -176,7 +185,8 @@ def weigh(evidence: Evidence) -> Posterior:
     mean, totals = _WITH_ALL_ROWS * worth(evidence.final), distances.sum(axis=0)
     closer = np.divide(evidence.final.sum(axis=0), totals, out=np.zeros(count), where=totals > 0)
     mean[:, others] += followed * closer[others]
-    served, measured = evidence.served, np.einsum("nf,nfk->nk", share, evidence.excess)
+    served = evidence.served
+    measured = evidence.trusted[:, None] * np.einsum("nf,nfk->nk", share, evidence.excess)
     mean = served[:, None] * mean + (1 - served)[:, None] * measured
     trusted = np.clip(trusts[:, :, 0, 0], 0.0, 1.0)
     left_open = served * evidence.final_spread * (_SCALES[:, None] - larger * trusted)
@@ -200,21 +210,22 @@ def _curve(evidence: Evidence, chosen: Integers, level: float) -> Curve:
     tested = np.repeat((evidence.rows * evidence.served[:, None])[:, :, None], len(chosen), axis=2)
     here = tested > 0
     expected, excess, rows = evidence.expected[:, :, chosen][here], evidence.excess[:, :, chosen][here], tested[here]
-    variance = _row_variance(expected, evidence.unit) / rows * _wider(evidence) * len(chosen)
+    unit = np.broadcast_to(evidence.unit[:, None, None], tested.shape)[here]
+    variance = _row_variance(expected, unit) / rows * _wider(evidence) * len(chosen)
     return Curve.fit(expected, excess, variance, rows, level)
 
 
 def _factors(evidence: Evidence, curve: Curve) -> Floats:
     """Return by how much each procedure with collaborators differs from what the curve of all of them says (K - 1,)."""
     expected, excess = evidence.expected[:, :, 1:], evidence.excess[:, :, 1:]
-    variance = np.maximum(_row_variance(expected, evidence.unit), _TINY) * _wider(evidence)
+    variance = np.maximum(_row_variance(expected, evidence.unit[:, None, None]), _TINY) * _wider(evidence)
     weights, thought = (evidence.rows * evidence.served[:, None])[:, :, None] / variance, curve(expected)
     seen = (weights * thought**2).sum(axis=(0, 1))
     found = (weights * thought * excess).sum(axis=(0, 1))
     return np.asarray(np.maximum((found + _PRIOR_OF_FACTOR) / (seen + _PRIOR_OF_FACTOR), 0.0))
 
 
-def _row_variance(expected: Floats, unit: float) -> Floats:
+def _row_variance(expected: Floats, unit: Floats) -> Floats:
     """Return the variance of a row's excess loss, by the expected squared distance and the variance of the noise."""
     return np.asarray(2 * expected**2 + 4 * expected * unit)
 

@@ -29,7 +29,6 @@ from comity.questions import Split
 Keys = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _COUNT_IN_RESAMPLE = 2.0  # a row counts this often in a resample, or not at all
-MIN_ROWS_OF_PART = 2  # where rows are dealt once: a client with few rows deals them into fewer parts
 FOR_RESAMPLES, FOR_ERRORS = 1_000_001, 1_000_002  # purposes of random numbers; smaller ones are repeats of folds
 
 
@@ -70,7 +69,7 @@ def split_rows(
     _check_split(split)
     seed = split.seed
     if not split.judges:
-        parts = min(split.folds, (len(strata) if groups is None else np.unique(groups).size) // MIN_ROWS_OF_PART)
+        parts = min(split.folds, len(strata) if groups is None else np.unique(groups).size)
         parts = parts if max_parts is None else min(parts, max_parts)
         # Parts with the same shares of classes as the rest would flatter models that follow the client's own shares.
         # With a limit to the parts they are accepted: a class that is rare in a part may not be told.

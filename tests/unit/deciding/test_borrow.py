@@ -176,7 +176,8 @@ class ByHand:
             excess=excess,
             rows=many,
             expected=excess,
-            unit=1e-6,
+            unit=np.full(4, 1e-6),
+            gained=np.full(4, 9.0),
             noise=1e-12 * only,
             spread=0.01 * only,
             final=excess[:, 0] / 0.97,  # with all rows, distances are worth less
@@ -185,6 +186,9 @@ class ByHand:
 
     def pull_of(self, number: int) -> float:
         return (0.0, 0.4)[number]
+
+    def is_nearest(self, number: int) -> bool:
+        return True
 
     def members_of(self, number: int) -> sparse.csr_array:
         wanted = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]], np.float64)
@@ -200,6 +204,11 @@ class ByHand:
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
         return ((one - other) ** 2)[:, 0], np.full(len(target), 0.1)
+
+    def misfit(
+        self, target: Integers, members: sparse.csr_array, without: sparse.csr_array, number: Integers
+    ) -> Floats:
+        return np.zeros(len(target))
 
     def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         sets = members.toarray()
@@ -221,7 +230,7 @@ def test_a_client_whose_collaborator_left_asks_again() -> None:
     assert found.equilibrium.unmet[0].client == "c"
 
 
-@pytest.mark.parametrize(("away", "worth"), [(0.9, 0.0), (0.1, 0.495)])
+@pytest.mark.parametrize(("away", "worth"), [(0.9, 0.0), (0.65, 0.3)])
 def test_it_stays_alone_if_those_that_remain_are_not_worth_it(away: float, worth: float) -> None:
     found = borrow(ByHand(away), "abcd", worth)
     assert set(found.equilibrium.coalitions) == {frozenset("ab"), frozenset("c"), frozenset("d")}
@@ -264,3 +273,15 @@ def test_coalitions_are_proved_although_some_clients_have_no_rows(seed: int) -> 
     found = several(seed, None, 0.01)
     assert found.certificate.proved, str(found.certificate)
     assert all(each.value > 0 for each in found.contributions), "a client without rows brings nothing"
+
+
+def test_where_a_gain_is_worth_it_for_all_half_of_it_is_enough_for_one() -> None:
+    """Clients gain 0.5 of 1 alone, and the third 0.15 with whom remains."""
+    lender = ByHand(away=0.6)  # the third can expect 0.5 - 0.36 with those that remain
+    assert borrow(lender, "abcd", 0.2).sets[2].sum() == 2, "0.14 is more than half of 0.2"
+    assert borrow(lender, "abcd", 0.4).sets[2].sum() == 1, "but not of 0.4"
+
+
+def test_edges_with_a_single_giver_are_never_quite_sure() -> None:
+    found = borrow(ByHand(), "abcd", 0.0)
+    assert all(each.probability <= 0.5 + 0.75 * 0.5 for each in found.contributions)

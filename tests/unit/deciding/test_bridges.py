@@ -68,3 +68,18 @@ def test_a_member_that_few_of_its_group_want_stays_where_it_is_wanted() -> None:
     sets = groups(8)
     sets[3:7, 7] = 0.0
     np.testing.assert_array_equal(pruned(sets), sets)
+
+
+def test_sets_that_nobody_chose_by_likeness_stay_whole() -> None:
+    """Others in a circle overlap only with their neighbours; that is no sign of a weak bridge."""
+    clients, size = 40, 12
+    sets = np.zeros((clients, clients))
+    for i in range(clients):
+        sets[i, (i + np.arange(size + 1)) % clients] = 1.0
+    assert (pruned(sets) != sets).any(), "by likeness they would lose members"
+    judged = np.zeros(clients, np.bool_)
+    np.testing.assert_array_equal(without_bridges(sparse.csr_array(sets), judged).toarray(), sets)
+    judged[:3] = True
+    found = without_bridges(sparse.csr_array(sets), judged).toarray()
+    np.testing.assert_array_equal(found[3:], sets[3:])
+    assert (found[:3] != sets[:3]).any()

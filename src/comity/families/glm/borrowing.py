@@ -16,16 +16,19 @@ from scipy import sparse
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
 from comity.deciding.evidence import Evidence
+from comity.families.glm.noise import deviances, typical_noise
 from comity.families.glm.procedures import Procedure, View, procedures, procedures_near
 from comity.families.glm.sums import Parts, Sums
 
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
 _PRIOR_OF_NEAREST = 2.0  # the logarithm of the odds, before anything is seen, of anybody against the nearest
+_MIN_ERRORS = 1.5  # standard errors, over clients, by which the nearest must be better than anybody
 _PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
+_MISFIT = 6.0  # by how much a collaborator that is not like the others changes a model more, squared
 _TINY = 1e-12
 _BATCH = 2e7  # numbers in an array of a batch
 _KEPT = 1e6  # numbers in the sums of a view that keeps what its models are made of
@@ -98,8 +101,8 @@ class Borrowing:
                 optimism = np.zeros(self.clients)
             else:
                 losses = np.stack([self._tested(one).sum(axis=1) for one in by_pull], axis=1)
-                totals = self._voted(losses, by_part[0].sum(axis=1))
-                kept = each.weighted(totals, self._unit(totals), 0.0 if each.nearest else prior)
+                totals = self._voted(losses, by_part[0].sum(axis=1)).sum(axis=0)
+                kept = each.weighted(totals, 0.0 if each.nearest else prior)
                 by_pull = by_pull[[each.pulls.index(pull) for pull in kept.pulls]]
                 models = np.einsum("w,wnfd->nfd", kept.weights, by_pull)
                 optimism = self._optimism(by_pull - models, np.array(kept.weights))
@@ -109,13 +112,23 @@ class Borrowing:
             self.optimism.append(optimism)
         self.by_part = np.stack(by_part, axis=2)
         self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
-        totals = self._voted(self.losses[:, 1:], self.losses[:, 0])
+        self.number = self._find_common()
+
+    def _find_common(self) -> int:
+        """Return the number of the procedure with collaborators that serves the clients best.
+
+        The nearest must be better than anybody by a likelihood ratio, and by more than few clients could bring about.
+        """
+        voted = self._voted(self.losses[:, 1:], self.losses[:, 0])
         nearest = np.array([each.nearest for each in self.kept[1:]])
         odds = _PRIOR_OF_NEAREST + np.log(max(nearest.sum(), 1))  # the sizes share the odds of the nearest
-        self.number = 1 + int((totals + 2 * self._unit(totals) * odds * nearest).argmin())
+        apart = voted - voted[:, ~nearest].mean(axis=1, keepdims=True)
+        error = np.sqrt(self.clients * apart.var(axis=0, ddof=1)) if self.clients > 1 else np.zeros(len(nearest))
+        bar = np.maximum(2 * odds, _MIN_ERRORS * error)
+        return 1 + int((voted.sum(axis=0) + bar * nearest).argmin())
 
     def _voted(self, losses: Floats, alone: Floats) -> Floats:
-        """Return the loss of each try, summed over clients; those that it hurts count as if they were alone.
+        """Return the deviance (N, T) of each try; clients that it hurts count as if they were alone.
 
         They must not decide for the others. Before anything is seen, the odds that a client is hurt are small.
 
@@ -123,14 +136,23 @@ class Borrowing:
             losses: The loss of each client with each of T tries (N, T).
             alone: Its loss alone (N,).
         """
-        double = 2 * self._unit(losses.sum(axis=0))
-        hurt = (losses - alone[:, None]) / double - _PRIOR_OF_VOTE
-        return np.asarray((losses - double * np.logaddexp(0.0, hurt)).sum(axis=0))
+        best = losses[:, losses.sum(axis=0).argmin()]
+        typical = self._typical(best)
+        found = self._deviances(losses, typical)
+        hurt = (found - self._deviances(alone[:, None], typical)) / 2 - _PRIOR_OF_VOTE
+        return np.asarray(found - 2 * np.logaddexp(0.0, hurt))
 
-    def _unit(self, totals: Floats) -> float:
-        """Return the variance of the noise, as the least of some losses over all rows shows it unless it is given."""
-        found = float(totals.min()) / max(float(self.rows.sum()), 1.0) if self.noise is None else self.noise
-        return max(found, _TINY)
+    def _typical(self, losses: Floats) -> float:
+        """Return the noise of a typical client, as losses (N,) show it unless it is given."""
+        if self.noise is not None:
+            return self.noise
+        return typical_noise(losses, self.rows)
+
+    def _deviances(self, losses: Floats, typical: float) -> Floats:
+        """Return -2 log likelihoods of losses (N, T), up to a constant for each client."""
+        if self.noise is not None:
+            return losses / self.noise
+        return deviances(losses, self.rows, typical)
 
     def _optimism(self, apart: Floats, weights: Floats) -> Floats:
         """Return by how much (N,) a loss, summed over rows, is too low because weights (W,) of pulls follow it.
@@ -165,7 +187,7 @@ class Borrowing:
     def level(self) -> Floats:
         """The expected loss (N,) of the common procedure, leaning on that of all clients."""
         found = self.losses[:, self.number]
-        mean = found.sum() / max(self.rows.sum(), 1.0)
+        mean = found.sum() / max(self.rows.sum(), 1.0) if self.noise is not None else self._typical(found)
         return np.asarray(np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0))
 
     @property
@@ -202,12 +224,21 @@ class Borrowing:
             excess=self._excess(),
             rows=self.parts.by_part.rows * self.parts.tested,
             expected=np.stack(expected, axis=1),
-            unit=float(np.mean(self._noises)),
+            unit=self._noises,
+            gained=self._gained(),
             noise=noise,
             spread=spread,
             final=((apart @ self.curvature) * apart).sum(axis=2),
             final_spread=self._spread(apart[:, :1], self.covariance)[:, 0, 0],
         )
+
+    def _gained(self) -> Floats:
+        """Return the log likelihood ratio (N,) of the common procedure over being alone, on rows that tested."""
+        losses = self.losses[:, [0, self.number]]
+        if self.measured is not None:
+            losses = self.measured.sum(axis=2).T
+        found = self._deviances(losses, self._typical(losses[:, 1]))
+        return np.asarray((found[:, 0] - found[:, 1]) / 2)
 
     def _excess(self) -> Floats:
         """Return mean losses over that of the common procedure on each part (N, F, K)."""
@@ -253,6 +284,41 @@ class Borrowing:
             deviation[some] = 2 * np.sqrt(np.maximum(spread, 0.0))
         return found, deviation
 
+    def misfit(
+        self, target: Integers, members: sparse.csr_array, without: sparse.csr_array, number: Integers
+    ) -> Floats:
+        """Return log likelihood ratios (P,) that a collaborator is not like the others of a target's set.
+
+        If it is like them, the model without it lies from that with it as far as follows from what both leave open. If
+        it is not, squared distances are `_MISFIT` times as large.
+
+        Args:
+            target: The clients whose models are compared.
+            members: Their sets (P, N).
+            without: The same without the collaborator in question.
+            number: The procedures whose pulls they have.
+        """
+        size = self.parts.whole.size
+        found = np.empty(target.size)
+        for each in np.unique(number).tolist():
+            here = np.flatnonzero(number == each)
+            clients = target[here]
+            moved = np.zeros((here.size, size, size))
+            for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
+                pulled = self.whole.pulled(pull)
+                left_open = [np.linalg.inv(pulled.set_means(sets[here])[0]) for sets in (without, members)]
+                drawn = pulled.drawn[clients]
+                moved += weight * drawn @ (left_open[0] - left_open[1]) @ drawn.transpose(0, 2, 1)
+            turned = self.curvature[clients] @ moved
+            mean = np.maximum(np.trace(turned, axis1=1, axis2=2), _TINY)
+            freedom = mean**2 / np.maximum(np.einsum("pij,pji->p", turned, turned), _TINY)
+            apart = self.personal(clients, without[here], number[here]) - self.personal(
+                clients, members[here], number[here]
+            )
+            ratio = self.distance(clients, apart, np.zeros_like(apart))[0] / mean
+            found[here] = freedom / 2 * (ratio * (1 - 1 / _MISFIT) - np.log(_MISFIT))
+        return found
+
     def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return how much of each target's personal model comes from whose rows (P, N): each row sums to one."""
         clients, size = self.clients, self.parts.whole.size
@@ -280,6 +346,10 @@ class Borrowing:
         """Return the mean pull of a procedure."""
         kept = self.kept[number]
         return float(np.exp(np.dot(kept.weights, np.log(kept.pulls)))) if kept.pulls else 1.0
+
+    def is_nearest(self, number: int) -> bool:
+        """Return whether the collaborators of a procedure are the nearest, and not anybody."""
+        return self.kept[number].nearest
 
     def members_of(self, number: int) -> sparse.csr_array:
         """Return every client's set (N, N) by a procedure."""

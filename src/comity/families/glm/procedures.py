@@ -24,8 +24,8 @@ _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _COARSE_SIZES = (1, 2, 4, 8, 16, 32, 64)
 _MOST = 64  # collaborators of a client
 _ALL_PULLS = (
-    (1.0, 0.7, 0.4, 0.1, 0.03, 0.006),  # towards the nearest
-    (2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
+    (2.0, 1.0, 0.7, 0.4, 0.1, 0.03, 0.006),  # towards the nearest
+    (8.0, 4.0, 2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
 )
 _ROUNDS = 6  # of finding the nearest anew by the models that result; half of them with many clients
 _FEW = 200  # clients, who need all the evidence there is
@@ -45,12 +45,12 @@ class Procedure:
     pulls: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
 
-    def weighted(self, losses: Floats, unit: float, prior: float) -> Procedure:
-        """Return it with pulls weighted by likelihood, whose logarithm is minus loss over twice the unit, and a prior.
+    def weighted(self, deviances: Floats, prior: float) -> Procedure:
+        """Return it with pulls weighted by likelihood, whose logarithm is minus half the deviance, and a prior.
 
         The prior weight of a pull c is min(c, 1) to the power `prior`.
         """
-        weights = np.minimum(self.pulls, 1.0) ** prior * np.exp((losses.min() - losses) / (2 * unit))
+        weights = np.minimum(self.pulls, 1.0) ** prior * np.exp((deviances.min() - deviances) / 2)
         weights = np.where(weights < _NEGLIGIBLE * weights.sum(), 0.0, weights)
         kept = np.flatnonzero(weights).tolist()
         total = float(weights.sum())

@@ -133,7 +133,7 @@ def test_personal_models_are_the_mean_of_those_of_each_pull(batch: float, monkey
 @given(st.lists(st.floats(0, 50), min_size=3, max_size=3), st.floats(0.1, 10))
 def test_pulls_are_weighted_by_likelihood_and_prior(losses: list[float], unit: float) -> None:
     """The weights are those of Bayes' rule, and pulls that hardly count are left out."""
-    found = Procedure(2, pulls=(1.0, 0.7, 0.1)).weighted(np.array(losses), unit, 2.0)
+    found = Procedure(2, pulls=(1.0, 0.7, 0.1)).weighted(np.array(losses) / unit, 2.0)
     odds = {
         pull: min(pull, 1.0) ** 2 * np.exp((min(losses) - loss) / (2 * unit))
         for pull, loss in zip((1.0, 0.7, 0.1), losses, strict=True)
@@ -242,9 +242,40 @@ def test_whom_a_try_hurts_decides_for_nobody_else() -> None:
     lender = Borrowing(two_opposite_groups(), 1, noise=0.5)  # losses are logarithms of likelihoods
     alone = np.full(6, 10.0)
     losses = np.column_stack([np.full(6, 9.0), np.r_[np.full(5, 8.0), 50.0]])
-    totals = lender._voted(losses, alone)
+    totals = lender._voted(losses, alone).sum(axis=0) / 2
     np.testing.assert_allclose(totals, -np.log(np.exp(-losses) + np.exp(-alone - 3)[:, None]).sum(axis=0))
     assert totals[1] - totals[0] < 3 + 10 - 9, "at most what it loses by being alone, and the odds"
+
+
+def test_the_nearest_must_serve_more_than_one_client_better_than_anybody() -> None:
+    lender = two_groups()
+    numbers = range(1, len(lender.kept))
+    anybody = next(number for number in numbers if not lender.kept[number].nearest)
+    near = next(number for number in numbers if lender.kept[number].nearest)
+    before = lender.losses.copy()
+    try:
+        lender.losses[:] = 50.0
+        lender.losses[:, near] = 30.0
+        assert lender._find_common() == near
+        lender.losses[:] = 50.0
+        lender.losses[0, 1:] = 5000.0  # one client has a loss without bounds with all but the nearest
+        lender.losses[0, near] = 50.0
+        assert lender._find_common() == anybody
+    finally:
+        lender.losses[:] = before
+
+
+def test_who_changes_a_model_more_than_its_rows_can_is_unlike_the_others() -> None:
+    rng = np.random.default_rng(3)
+    models = np.tile(rng.normal(size=4), (5, 1))
+    models[4] += 1.0
+    lender = Borrowing(parts_of(planted(models, [40] * 5, 0.5), 5), 1)
+    by = next(number for number, each in enumerate(lender.kept) if each.nearest and each.size == 2)
+    members, target, number = np.ones((4, 5)), np.zeros(4, np.intp), np.full(4, by)
+    without = members.copy()
+    without[np.arange(4), np.arange(1, 5)] = 0.0
+    found = lender.misfit(target, sparse.csr_array(members), sparse.csr_array(without), number)
+    assert found[3] > found[:3].max() + 1
 
 
 def test_losses_are_flattered_by_pulls_that_differ() -> None:
