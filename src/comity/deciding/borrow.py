@@ -72,8 +72,8 @@ class Lender(Protocol):
     def members_of(self, number: int) -> sparse.csr_array:
         """Return every client's set (N, N) by a procedure."""
 
-    def nearest_of(self, target: int, present: Booleans) -> Integers:
-        """Return the others that are present, the nearest to a client first."""
+    def others_of(self, target: int, present: Booleans, number: int) -> Integers:
+        """Return the others that are present, in the order in which a client takes them by a procedure."""
 
     def personal(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return the models (P, d) of targets with sets (P, N) and the pulls of procedures."""
@@ -259,14 +259,14 @@ class _Borrower:
         }
 
     def _left(self, target: int, present: Booleans) -> list[Integers]:
-        """Return sets of a client with some that are present: what is left of its wishes, and the nearest."""
-        nearest = self.lender.nearest_of(target, present)
+        """Return sets of a client with some that are present: what is left of its wishes, and the next by order."""
+        others = self.lender.others_of(target, present, int(self.by[target]))
         left = np.flatnonzero(self.wishes[target] & present)
         tried = [left] if left.size > 1 else []
         size = 1
-        while size <= len(nearest):
-            tried.append(np.sort(np.append(nearest[:size], target)))
-            size = max(size + 1, size * 3 // 2)
+        while size <= len(others):
+            tried.append(np.sort(np.append(others[:size], target)))
+            size = len(others) if size < len(others) <= size * 3 // 2 else max(size + 1, size * 3 // 2)
         return tried
 
     def _take(self, tried: Mapping[int, list[Integers]]) -> None:

@@ -194,7 +194,7 @@ class ByHand:
         wanted = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]], np.float64)
         return sparse.csr_array(wanted if number else np.eye(4))
 
-    def nearest_of(self, target: int, present: Booleans) -> Integers:
+    def others_of(self, target: int, present: Booleans, number: int) -> Integers:
         self.asked.append((target, tuple(np.flatnonzero(present).tolist())))
         order = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [2, 0, 1]])[target]
         return order[present[order]]

@@ -16,15 +16,12 @@ from scipy import sparse
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
 from comity.deciding.evidence import Evidence
-from comity.families.glm.noise import deviances, typical_noise
-from comity.families.glm.procedures import Procedure, View, procedures, procedures_near
+from comity.families.glm.likelihood import Likelihood, best_for_all
+from comity.families.glm.procedures import MAX_COLLABORATORS, Procedure, View, procedures, procedures_near
 from comity.families.glm.sums import Parts, Sums
 
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
-_PRIOR_OF_NEAREST = 2.0  # the logarithm of the odds, before anything is seen, of anybody against the nearest
-_MIN_ERRORS = 1.5  # standard errors, over clients, by which the nearest must be better than anybody
-_PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
@@ -69,6 +66,7 @@ class Borrowing:
             self.views.append(View(each, intercepts, noise, None if own is None else own[number], keep))
         tell(len(sums), len(sums) + 1)
         self.rows = (parts.by_part.rows * parts.tested).sum(axis=1)
+        self.likelihood = Likelihood(self.rows, noise)
         self._try(procedures(self.clients))
         if self.common.nearest:
             for view in self.views:
@@ -101,7 +99,7 @@ class Borrowing:
                 optimism = np.zeros(self.clients)
             else:
                 losses = np.stack([self._tested(one).sum(axis=1) for one in by_pull], axis=1)
-                totals = self._voted(losses, by_part[0].sum(axis=1)).sum(axis=0)
+                totals = self.likelihood.voted(losses, by_part[0].sum(axis=1)).sum(axis=0)
                 kept = each.weighted(totals, 0.0 if each.nearest else prior)
                 by_pull = by_pull[[each.pulls.index(pull) for pull in kept.pulls]]
                 models = np.einsum("w,wnfd->nfd", kept.weights, by_pull)
@@ -112,47 +110,8 @@ class Borrowing:
             self.optimism.append(optimism)
         self.by_part = np.stack(by_part, axis=2)
         self.losses = self.by_part.sum(axis=1) + np.stack(self.optimism, axis=1)  # summed over the rows that test
-        self.number = self._find_common()
-
-    def _find_common(self) -> int:
-        """Return the number of the procedure with collaborators that serves the clients best.
-
-        The nearest must be better than anybody by a likelihood ratio, and by more than few clients could bring about.
-        """
-        voted = self._voted(self.losses[:, 1:], self.losses[:, 0])
-        nearest = np.array([each.nearest for each in self.kept[1:]])
-        odds = _PRIOR_OF_NEAREST + np.log(max(nearest.sum(), 1))  # the sizes share the odds of the nearest
-        apart = voted - voted[:, ~nearest].mean(axis=1, keepdims=True)
-        error = np.sqrt(self.clients * apart.var(axis=0, ddof=1)) if self.clients > 1 else np.zeros(len(nearest))
-        bar = np.maximum(2 * odds, _MIN_ERRORS * error)
-        return 1 + int((voted.sum(axis=0) + bar * nearest).argmin())
-
-    def _voted(self, losses: Floats, alone: Floats) -> Floats:
-        """Return the deviance (N, T) of each try; clients that it hurts count as if they were alone.
-
-        They must not decide for the others. Before anything is seen, the odds that a client is hurt are small.
-
-        Args:
-            losses: The loss of each client with each of T tries (N, T).
-            alone: Its loss alone (N,).
-        """
-        best = losses[:, losses.sum(axis=0).argmin()]
-        typical = self._typical(best)
-        found = self._deviances(losses, typical)
-        hurt = (found - self._deviances(alone[:, None], typical)) / 2 - _PRIOR_OF_VOTE
-        return np.asarray(found - 2 * np.logaddexp(0.0, hurt))
-
-    def _typical(self, losses: Floats) -> float:
-        """Return the noise of a typical client, as losses (N,) show it unless it is given."""
-        if self.noise is not None:
-            return self.noise
-        return typical_noise(losses, self.rows)
-
-    def _deviances(self, losses: Floats, typical: float) -> Floats:
-        """Return -2 log likelihoods of losses (N, T), up to a constant for each client."""
-        if self.noise is not None:
-            return losses / self.noise
-        return deviances(losses, self.rows, typical)
+        voted = self.likelihood.voted(self.losses[:, 1:], self.losses[:, 0])
+        self.number = 1 + best_for_all(voted, np.array([each.nearest for each in self.kept[1:]]))
 
     def _optimism(self, apart: Floats, weights: Floats) -> Floats:
         """Return by how much (N,) a loss, summed over rows, is too low because weights (W,) of pulls follow it.
@@ -187,7 +146,7 @@ class Borrowing:
     def level(self) -> Floats:
         """The expected loss (N,) of the common procedure, leaning on that of all clients."""
         found = self.losses[:, self.number]
-        mean = found.sum() / max(self.rows.sum(), 1.0) if self.noise is not None else self._typical(found)
+        mean = self.likelihood.typical(found) if self.noise is None else found.sum() / max(self.rows.sum(), 1.0)
         return np.asarray(np.maximum((found + _BORROWED_NOISE * mean) / (self.rows + _BORROWED_NOISE), 0.0))
 
     @property
@@ -219,26 +178,21 @@ class Borrowing:
             spread += self._spread(here, view.covariance(self.common)) / self.parts.count
         noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
         apart = self.final - self.final[:, [self.number]]
+        alone, common = (
+            self.by_part[:, :, [0, self.number]].transpose(2, 0, 1) if self.measured is None else self.measured
+        )
         return Evidence(
             common=self.number,
             excess=self._excess(),
             rows=self.parts.by_part.rows * self.parts.tested,
             expected=np.stack(expected, axis=1),
             unit=self._noises,
-            gained=self._gained(),
+            gained=self.likelihood.gained(alone.sum(axis=1), common.sum(axis=1)),
             noise=noise,
             spread=spread,
             final=((apart @ self.curvature) * apart).sum(axis=2),
             final_spread=self._spread(apart[:, :1], self.covariance)[:, 0, 0],
         )
-
-    def _gained(self) -> Floats:
-        """Return the log likelihood ratio (N,) of the common procedure over being alone, on rows that tested."""
-        losses = self.losses[:, [0, self.number]]
-        if self.measured is not None:
-            losses = self.measured.sum(axis=2).T
-        found = self._deviances(losses, self._typical(losses[:, 1]))
-        return np.asarray((found[:, 0] - found[:, 1]) / 2)
 
     def _excess(self) -> Floats:
         """Return mean losses over that of the common procedure on each part (N, F, K)."""
@@ -355,10 +309,10 @@ class Borrowing:
         """Return every client's set (N, N) by a procedure."""
         return self.whole.members(self.kept[number])
 
-    def nearest_of(self, target: int, present: Booleans) -> Integers:
-        """Return the others that are present, the nearest to a client first."""
-        order = self.whole.order[target]
-        return np.asarray(order[present[order] & (self.whole.sums.rows[order] > 0)])
+    def others_of(self, target: int, present: Booleans, number: int) -> Integers:
+        """Return the others that are present, in the order in which a client takes them by a procedure."""
+        order = self.whole.order[target] if self.is_nearest(number) else self.whole.circle(target)
+        return np.asarray(order[present[order] & (self.whole.sums.rows[order] > 0)])[:MAX_COLLABORATORS]
 
 
 def _leaning_moments(sums: Sums) -> Floats:

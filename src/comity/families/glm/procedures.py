@@ -22,7 +22,7 @@ from comity.families.glm.sums import Sums
 
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _COARSE_SIZES = (1, 2, 4, 8, 16, 32, 64)
-_MOST = 64  # collaborators of a client
+MAX_COLLABORATORS = 64  # of a client
 _ALL_PULLS = (
     (2.0, 1.0, 0.7, 0.4, 0.1, 0.03, 0.006),  # towards the nearest
     (8.0, 4.0, 2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
@@ -91,8 +91,8 @@ def procedures_near(clients: int, kept: Sequence[Procedure], best: int) -> tuple
 def _procedures(
     clients: int, sizes: Sequence[int], pulls: tuple[float, ...], to_anybody: tuple[float, ...]
 ) -> tuple[Procedure, ...]:
-    nearest = [Procedure(size, pulls=pulls) for size in sizes if size < min(clients - 1, _MOST + 1)]
-    anybody = Procedure(min(clients - 1, _MOST), nearest=False, pulls=to_anybody)
+    nearest = [Procedure(size, pulls=pulls) for size in sizes if size < min(clients - 1, MAX_COLLABORATORS + 1)]
+    anybody = Procedure(min(clients - 1, MAX_COLLABORATORS), nearest=False, pulls=to_anybody)
     return (Procedure(0), *nearest, anybody)
 
 
@@ -106,7 +106,7 @@ class View:
         noise: The variance of the noise, learned unless given.
         own: Models alone that were fitted elsewhere (N, d).
         keep: Whether to keep all that personal models are made of, for the next time.
-        order: The others of each client (N, at most `_MOST`), the nearest first.
+        order: The others of each client (N, at most `MAX_COLLABORATORS`), the nearest first.
     """
 
     sums: Sums
@@ -144,8 +144,8 @@ class View:
         return found
 
     def _nearest(self, models: Floats) -> Integers:
-        """Return for each client the others whose models do best on its rows, the best first (N, at most `_MOST`)."""
-        clients, most = len(models), min(len(models) - 1, _MOST)
+        """Return for each client the others whose models do best on its rows, the best first (N, M)."""
+        clients, most = len(models), min(len(models) - 1, MAX_COLLABORATORS)
         outer = (models[:, :, None] * models[:, None, :]).reshape(clients, -1).T
         order = np.empty((clients, most), np.intp)
         step = max(1, int(_BATCH // max(clients, 1)))
@@ -188,6 +188,10 @@ class View:
         members = sparse.csr_array((members * (self.sums.rows > 0)).maximum(own))  # who has no rows brings nothing
         members.eliminate_zeros()
         return members
+
+    def circle(self, target: int) -> Integers:
+        """Return all others as anybody is taken: those after a client in the circle of all."""
+        return (target + np.arange(1, len(self.sums))) % len(self.sums)
 
     def models(self, procedure: Procedure) -> Floats:
         """Return every client's model (N, d) by a procedure."""

@@ -64,7 +64,7 @@ def test_the_nearest_are_the_same_in_batches_and_at_most_so_many(monkeypatch: py
     whole = view._nearest(view.hierarchy.models)
     monkeypatch.setattr(of_view, "_BATCH", 20)
     np.testing.assert_array_equal(view._nearest(view.hierarchy.models), whole)
-    monkeypatch.setattr(of_view, "_MOST", 3)
+    monkeypatch.setattr(of_view, "MAX_COLLABORATORS", 3)
     np.testing.assert_array_equal(view._nearest(view.hierarchy.models), whole[:, :3])
 
 
@@ -167,11 +167,11 @@ def test_planted_groups_are_found() -> None:
     sets = lender.members_of(lender.number).toarray()
     for group in GROUPS:
         for client in group:
-            assert set(lender.nearest_of(client, everybody)[:2].tolist()) == group - {client}
+            assert set(lender.others_of(client, everybody, lender.number)[:2].tolist()) == group - {client}
             assert set(np.flatnonzero(sets[client]).tolist()) == group
             present = everybody.copy()
             present[min(group - {client})] = False
-            assert lender.nearest_of(client, present)[0] == max(group - {client})
+            assert lender.others_of(client, present, lender.number)[0] == max(group - {client})
     for client in range(6):
         own = client < 3
         pooled = lender.final[client, lender.number]
@@ -238,33 +238,6 @@ def test_distances_are_those_of_predictions_on_the_rows_that_trained() -> None:
             assert found.expected[client, part, 0] == pytest.approx(apart @ moments @ apart)
 
 
-def test_whom_a_try_hurts_decides_for_nobody_else() -> None:
-    lender = Borrowing(two_opposite_groups(), 1, noise=0.5)  # losses are logarithms of likelihoods
-    alone = np.full(6, 10.0)
-    losses = np.column_stack([np.full(6, 9.0), np.r_[np.full(5, 8.0), 50.0]])
-    totals = lender._voted(losses, alone).sum(axis=0) / 2
-    np.testing.assert_allclose(totals, -np.log(np.exp(-losses) + np.exp(-alone - 3)[:, None]).sum(axis=0))
-    assert totals[1] - totals[0] < 3 + 10 - 9, "at most what it loses by being alone, and the odds"
-
-
-def test_the_nearest_must_serve_more_than_one_client_better_than_anybody() -> None:
-    lender = two_groups()
-    numbers = range(1, len(lender.kept))
-    anybody = next(number for number in numbers if not lender.kept[number].nearest)
-    near = next(number for number in numbers if lender.kept[number].nearest)
-    before = lender.losses.copy()
-    try:
-        lender.losses[:] = 50.0
-        lender.losses[:, near] = 30.0
-        assert lender._find_common() == near
-        lender.losses[:] = 50.0
-        lender.losses[0, 1:] = 5000.0  # one client has a loss without bounds with all but the nearest
-        lender.losses[0, near] = 50.0
-        assert lender._find_common() == anybody
-    finally:
-        lender.losses[:] = before
-
-
 def test_who_changes_a_model_more_than_its_rows_can_is_unlike_the_others() -> None:
     rng = np.random.default_rng(3)
     models = np.tile(rng.normal(size=4), (5, 1))
@@ -318,3 +291,14 @@ def test_two_clients_can_be_asked() -> None:
     lender = Borrowing(parts_of(planted(models, [10, 10], 0.5), 5), 1)
     assert [each.size for each in lender.kept] == [0, 1]
     assert np.isfinite(lender.evidence().excess).all()
+
+
+def test_anybody_is_taken_in_a_circle_of_those_who_are_present_and_have_rows() -> None:
+    rng = np.random.default_rng(0)
+    rows = [30] * 8
+    rows[4] = 0
+    lender = Borrowing(parts_of(planted(np.tile(rng.normal(size=3), (8, 1)), rows, 0.5), 5), 1)
+    anybody = next(at for at in range(1, len(lender.kept)) if not lender.is_nearest(at))
+    present = np.ones(8, np.bool_)
+    present[7] = False
+    np.testing.assert_array_equal(lender.others_of(6, present, anybody), [0, 1, 2, 3, 5])
