@@ -10,6 +10,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # The thread counts must be set before numpy is loaded.
 from benchmarks import (  # noqa: E402
     calibration,
+    eicu,
     equilibrium,
     federation,
     groups,
@@ -29,6 +30,7 @@ BENCHMARKS = {
     "honest": honest.main,
     "calibration": calibration.main,
     "adult": uci_adult.main,
+    "eicu": eicu.main,
     "speed": speed.main,
     "hypernetwork": hypernetwork.main,
     "federation": federation.main,
