@@ -99,7 +99,7 @@ class Study:
             front, as in the paper (spo), or by trying every subset of at most 12 clients (exhaustive). Default: follows
             from the model: borrow if linear, spo for networks.
         worth: With the search borrow, a client collaborates only if it may expect to gain at least this share of its
-            loss alone. Default: 0.01.
+            loss alone, or half of it if clients gain that much on average. Default: 0.01.
         width: Units in each hidden layer of a perceptron. Default: 32.
         depth: Hidden layers of a perceptron. Default: 1.
         steps: Training steps of the hypernetwork that generates perceptrons. Default: 800.

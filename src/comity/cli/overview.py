@@ -65,7 +65,9 @@ def _consortium(result: Result) -> list[str]:
     if math.isnan(gain.value):
         return ["What clients gain cannot be told from their rows."]
     change = f"improves by {format_number(gain.value, places)}, from {_number(_mean_alone(result), places)}"
-    ends = f" (95 % interval {format_number(gain.low, places)} to {format_number(gain.high, places)})"
+    least, most = _possible_gains(result, _mean_alone(result))
+    low, high = format_number(max(gain.low, least), places), format_number(min(gain.high, most), places)
+    ends = f" (95 % interval {low} to {high})"
     mean = f"The clients' mean {metric.title} {change}{'' if math.isnan(gain.error) else ends}."
     better = round(result.share_better_off * len(result.clients))
     who = f"{better:,} of {count(len(result.clients), 'client')} {'is' if better == 1 else 'are'} expected to gain"
@@ -78,6 +80,13 @@ def _consortium(result: Result) -> list[str]:
     return [mean, f"{who}{loses}."]
 
 
+def _possible_gains(result: Result, alone: float) -> tuple[float, float]:
+    """Return the least and the largest improvement that the metric allows."""
+    metric = METRICS[result.metric]
+    least, most = metric.least - alone, metric.most - alone
+    return (least, most) if metric.more_is_better else (-most, -least)
+
+
 def _mean_alone(result: Result) -> float:
     """Return the mean metric alone of the clients whose gain is known."""
     known = [each.alone.value for each in result.utilities.values() if not math.isnan(each.gain.value)]
@@ -88,7 +97,8 @@ def _columns(result: Result) -> str:
     """Say what the columns of the table are."""
     metric = METRICS[result.metric]
     better = "higher" if metric.more_is_better else "lower"
-    scores = f"{metric.title} ({metric.meaning}; {better} is better) alone → in the coalition"
+    expected = " (expected)" if result.study.borrows else ""
+    scores = f"{metric.title} ({metric.meaning}; {better} is better) alone → in the coalition{expected}"
     return f"{scores}, gain with 95 % interval{', chance of a gain' if result.study.borrows else ''}:"
 
 
@@ -114,7 +124,8 @@ def _clients(result: Result, width: int, room: int) -> list[str]:
     for client in shown:
         standing, joined_others = result.utilities[client], _joined(result, client)
         alone, coalition = (_number(each.value, places) for each in (standing.alone, standing.coalition))
-        gain = format_change(_improvement(result, standing.gain), places) if joined_others else "–"
+        possible = _possible_gains(result, standing.alone.value)
+        gain = format_change(_improvement(result, standing.gain), places, *possible) if joined_others else "–"
         scores = f"{alone} → {coalition}" if joined_others else alone
         cells = [str(numbers.get(client, "alone")), _name(client), f"{standing.rows:,}", scores, gain]
         if result.study.borrows:

@@ -71,7 +71,7 @@ class Client(Respondent):
                 frame if frame is None else frame.drop(columns=self.group, errors="ignore") for frame in (rows, test)
             )
         self._open_log()
-        table = Rows(self.name, rows, test, self._noise, groups)
+        table = Rows(self.name, rows, test, self._noise, groups, least_part=self.policy.least_part)
         object.__setattr__(self, "_disclosed", Disclosed(table, self.policy))
 
     def _group_of(self, rows: pd.DataFrame, column: str) -> Keys:

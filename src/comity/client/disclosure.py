@@ -224,7 +224,8 @@ class Disclosed:
             dealt = replace(self.table, max_parts=found.parts, _encoded={schema: here}, _splits={})
             masks = dealt.splits(schema, split).masks
             smallest = masks.sum(axis=1)[masks.any(axis=1)].min()
-            if found.parts == 1 or numbers_in_sum(schema) <= limit * smallest * (len(schema.columns) + 1):
+            large = smallest >= max(_MIN_ROWS_OF_PART, self.policy.least_part)
+            if found.parts == 1 or (large and numbers_in_sum(schema) <= limit * smallest * (len(schema.columns) + 1)):
                 dealt._encoded[schema] = hide_rare(here, schema, masks, self.least)
                 return found, dealt
             max_parts = found.parts - 1  # groups of rows may be of any size

@@ -69,9 +69,9 @@ def format_interval(estimate: Estimate, places: int, least: float, most: float, 
     return value if math.isnan(estimate.error) else f"{value} [{low}, {high}]"
 
 
-def format_change(estimate: Estimate, places: int) -> str:
-    """Return a difference with its sign and, if it is known, its interval."""
-    return "unknown" if math.isnan(estimate.value) else format_interval(estimate, places, -math.inf, math.inf, "+")
+def format_change(estimate: Estimate, places: int, least: float = -math.inf, most: float = math.inf) -> str:
+    """Return a difference with its sign and, if it is known, its interval, cut to what is possible."""
+    return "unknown" if math.isnan(estimate.value) else format_interval(estimate, places, least, most, "+")
 
 
 def count_coalitions(sizes: Sequence[int]) -> str:

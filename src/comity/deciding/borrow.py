@@ -156,16 +156,17 @@ class _Borrower:
         self.excess, self.common_error = found.mean, found.common_error
         self.error, self.posterior = found.error, found
         self.alone = np.maximum(lender.level + self.excess[:, 0], 0.0)
-        self.least = self._least_gains(worth)
         self.members = {number: lender.members_of(number) for number in range(1, self.excess.shape[1])}
         for number, members in self.members.items():
             lonely = members.sum(axis=1) == 1  # the nearest found no support
             self.excess[lonely, number] = self.excess[lonely, 0]
+        self.least = self._least_gains(worth)
         self.first = self._choose_first()
         self.by = np.where(self.first > 0, self.first, common)  # the procedure whose pulls a client has
         self.model = lender.final[np.arange(count), self.first].copy()
         self.loss = lender.level + self.excess[np.arange(count), self.first]  # with the set that is chosen
         self.tolerance = np.maximum(self.loss - lender.level - self.excess.min(axis=1), 0.0)
+        self.loss = np.maximum(self.loss, 0.0)
         self.least_loss = np.zeros(count)  # no set of those that remain does better than what is chosen among all
         self.sets = np.eye(count, dtype=np.bool_)
         self.records: dict[tuple[int, frozenset[int]], float] = {}
@@ -239,7 +240,10 @@ class _Borrower:
         near = np.array([self.lender.is_nearest(number) for number in self.by.tolist()])
         kept = without_bridges(sparse.csr_array(self.sets, dtype=np.float64), near)
         changed = np.flatnonzero(kept.sum(axis=1) != self.sets.sum(axis=1)).tolist()
-        tried = {target: [_members(sets, target) for sets in (kept, self.members[self.common])] for target in changed}
+        tried = {target: [_members(kept, target)] for target in changed}
+        for target in changed:
+            if self.first[target] != self.common:
+                tried[target].append(_members(self.members[self.common], target))
         self._take({target: [each for each in sets if each.size > 1] for target, sets in tried.items()})
         self.first[[target for target in changed if self.sets[target].sum() == 1]] = 0
 
@@ -335,6 +339,8 @@ class _Borrower:
     def _probability(self, gains: Floats, sets: Booleans) -> Floats:
         """Return the probability (N,) that clients with sets (N, N) gain: less sure with a single collaborator."""
         found = self.posterior.probability(gains)
+        if len(self.clients) == 2:  # there was no other to choose
+            return found
         return np.where(sets.sum(axis=1) == 2, 0.5 + _SURE_OF_ONE * (found - 0.5), found)
 
     def _if_alike(self, chance: Floats, target: Integers, without: Sequence[Integers]) -> Floats:

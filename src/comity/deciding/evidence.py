@@ -24,13 +24,15 @@ from scipy.stats import norm
 
 from comity.core.arrays import Booleans, Floats, Integers
 
-_SCALES = np.array([1.4, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
+_SCALES = np.array([1.2, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
 _SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
 _ALONE, _REST = 1.35, 1.0  # the expected level of g(q) / q, alone and for the rest; measured on planted federations
-_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 0.5, 2.0, 4.0  # precisions
+_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 1.5, 2.0, 4.0  # precisions
 _PRIOR_OF_SERVED = 8.0  # the logarithm of the odds that the common procedure does not hurt a client
 _ROWS_FOR_TAILS = 10.0  # rows whose losses are as good as none, before a client's own are believed
 _WITH_ALL_ROWS = 0.97  # distances of final models are worth less; measured on planted federations
+_COVERED, _QUANTILE = 0.95, norm.ppf(0.975)
+_HALVINGS = 40
 _ROUNDS = 50
 _MIN_CHANGE = 1e-3
 _JITTER = 1e-6  # relative, so that procedures that are the same do not make matrices singular
@@ -98,18 +100,25 @@ class Posterior:
 
     @property
     def error(self) -> Floats:
-        """The standard error (N,) of the excess loss alone."""
-        return np.asarray(np.sqrt((self.weights * self.errors**2).sum(axis=0) + self.common_error**2))
+        """The standard error (N,) of the excess loss alone: 1.96 of it on either side hold 95 % of the mixture."""
+        deviations = np.hypot(self.errors, self.common_error)
+        low, high = np.zeros(deviations.shape[1]), deviations.max(axis=0)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            covered = (self.weights * (2 * _positive(_QUANTILE * middle, deviations) - 1)).sum(axis=0)
+            enough = covered >= _COVERED
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return high
 
     def probability(self, gain: Floats) -> Floats:
         """Return the probability (N,) that clients that expect to gain (N,) over being alone do gain; ½ for no gain."""
         chances = _positive(gain, np.hypot(self.errors, self.common_error))
-        return np.asarray((self.weights * chances).sum(axis=0))
+        return np.minimum((self.weights * chances).sum(axis=0), 1.0)
 
     def probability_of_loss(self, client: Integers, loss: Floats, error: Floats) -> Floats:
         """Return the probability (P,) that clients lose by another model if they expect a loss, with an error by C."""
         chances = _positive(loss, np.sqrt(_SCALES)[:, None] * error)
-        return np.asarray((self.weights[:, client] * chances).sum(axis=0))
+        return np.minimum((self.weights[:, client] * chances).sum(axis=0), 1.0)
 
 
 def _positive(mean: Floats, deviation: Floats) -> Floats:

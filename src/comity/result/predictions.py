@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from comity.core.kinds import ModelKind
-from comity.core.names import shown
+from comity.core.names import of_clients, shown
 from comity.core.text import count
 from comity.core.wording import mention
 from comity.errors import InputError, UnknownClientError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from comity.result.result import Result
 
 _MAX_NAMES = 5  # that a message lists
+_LIKE_A_MISSPELLING = 0.85  # the ratio of difflib
 
 
 def predict(
@@ -62,23 +64,29 @@ def predict(
         raise InputError(
             f"column {column!r} says whose each row is, and is missing in {count(int(owners.isna().sum()), 'row')}"
         )
-    if unknown := sorted(set(owners) - set(result.clients)):
-        more = " …" if len(result.clients) > _MAX_NAMES else ""
-        known = ", ".join(map(shown, result.clients[:_MAX_NAMES])) + more
-        close = difflib.get_close_matches(unknown[0], result.clients, n=1)
-        hint = f" (did you mean {shown(close[0])}?)" if close else ""
-        raise UnknownClientError(
-            f"there is no model for client {shown(unknown[0])}; there are models for {known}{hint}"
-        )
+    unknown = sorted(set(owners) - set(result.clients))
+    for name in unknown:
+        if len(result.clients) == 1:  # a client's own part of a result
+            raise UnknownClientError(
+                f"there is no model for client {shown(name)}; there is one for {shown(result.clients[0])}"
+            )
+        if meant := _misspelt(name, result.clients):
+            raise UnknownClientError(f"there is no model for client {shown(name)}; did you mean {shown(meant)}?")
     notes = _notes(result, names, rows)
     features = encode(rows, result.schema)
     target = result.schema.target
-    places = np.array([result.clients.index(owner) for owner in owners], np.intp)
+    models = result.models[kind]
+    places = np.array([-1 if owner in unknown else result.clients.index(owner) for owner in owners], np.intp)
     outcome = np.zeros((len(rows), max(len(target.classes), 1)))
     for place in np.unique(places).tolist():
         here = places == place
-        predicted = family.predict(result.study, result.schema, features[here], result.models[kind][place])
+        chosen = models if place < 0 else models[[place]]  # a typical member predicts as all members do on average
+        predicted = np.mean(
+            [family.predict(result.study, result.schema, features[here], each) for each in chosen], axis=0
+        )
         outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
+    if unknown:
+        notes = (_newcomers(unknown, int((places < 0).sum())), *notes)
     frame = pd.DataFrame({"client": owners.to_numpy(object)}, index=rows.index)
     frame["prediction"] = np.array(target.classes, object)[outcome.argmax(axis=1)] if target.classes else outcome[:, 0]
     for place, name in enumerate(target.classes):
@@ -104,6 +112,27 @@ def _is_plain_number(level: str) -> bool:
         return level_of(float(level)) == level
     except ValueError:
         return False
+
+
+def _misspelt(name: str, known: Sequence[str]) -> str | None:
+    """Return whom a name is likely to mean that nobody has; another number is another name.
+
+    >>> _misspelt("Wes", ["West", "East"]), _misspelt("School 13", ["School 12"])
+    ('West', None)
+    """
+    close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKE_A_MISSPELLING)
+    digits = [[each for each in text if each.isdigit()] for text in (name, *close)]
+    return close[0] if close and digits[0] == digits[1] else None
+
+
+def _newcomers(unknown: list[str], rows: int) -> str:
+    """Say of clients that were not there how their rows are predicted."""
+    who = of_clients(unknown)
+    was = "was" if len(unknown) == 1 else "were"
+    return (
+        f"{who} {was} not there: {count(rows, 'row')} predicted as by a typical member, the mean over the models "
+        "of all members"
+    )
 
 
 def _notes(result: Result | ClientResult, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:

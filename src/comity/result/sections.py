@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from comity.result.result import Result
 
 Cell = str | tuple[str, ...]  # a tuple holds names, of which a terminal may show only the first
+_ROUNDING = 1e-6  # of a loss
 _MAX_NAMES = 10  # classes or clients listed in one line
 
 
@@ -271,11 +272,17 @@ def forgiven(result: Result) -> tuple[str, ...]:
     if not amount:
         return ()
     if result.study.borrows:
-        loss = -result.game.maximal_utility(client, [client])
-        share = f"{100 * amount / loss:.2g} %" if loss > 0 else f"{amount:.2g}"
-        worth = f"gains below {100 * result.study.worth:g} % of the loss"
-        return (f"Forgiven: {worth}, and the little that fewer collaborators cost; at most {share} ({client})",)
+        shares = {client: _forgiven_share(result, client) for client in result.clients}
+        client = max(shares, key=lambda name: shares[name])
+        most = f": here at most {100 * shares[client]:.2g} % of a client's loss ({client})" if shares[client] else ""
+        return (f"Better by too little to be worth it does not count{most}",)
     return (f"a gain within its error counts as zero: up to {amount:.2g} for {client}, and no more for the others",)
+
+
+def _forgiven_share(result: Result, client: str) -> float:
+    """Return what is forgiven to a client as a share of its loss; 0 where both are rounding."""
+    amount, loss = result.certificate.forgiven.get(client, 0.0), -result.game.maximal_utility(client, [client])
+    return amount / loss if amount > _ROUNDING < loss else 0.0
 
 
 def privacy_spent(result: Result) -> Section | None:

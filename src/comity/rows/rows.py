@@ -48,7 +48,8 @@ class Rows:
     """The rows of an owner, encoded and split once for each schema and split: all questions of a job share them.
 
     With `noise`, some answers are clipped and noisy, and rows are split independently of each other. Rows with the same
-    entry in `groups` (n,) are never split. Rows that are dealt once are dealt into `max_parts` parts at most.
+    entry in `groups` (n,) are never split. Rows that are dealt once are dealt into `max_parts` parts at most, of
+    `least_part` rows or more.
     """
 
     owner: str
@@ -57,6 +58,7 @@ class Rows:
     noise: Noise | None = None
     groups: Keys | None = None
     max_parts: int | None = None
+    least_part: int = 1
     _encoded: dict[Schema, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[Schema, Split], Splits] = field(default_factory=dict)
     learners: dict[Recipe, Any] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class Rows:
                     keys = group_keys(self.groups, split.seed, self.owner)
                 self._splits[schema, split] = split_independently(keys, split, self.owner, self.groups)
             else:
-                strata = rows.target if rows.classes else np.zeros(len(rows.target))
-                self._splits[schema, split] = split_rows(strata, split, self.owner, self.groups, self.max_parts)
+                strata, least = np.zeros(len(rows.target)), self.least_part
+                if rows.classes:  # the AUC compares rows of a part
+                    strata, least = rows.target, max(least, 2)
+                self._splits[schema, split] = split_rows(strata, split, self.owner, self.groups, self.max_parts, least)
         return self._splits[schema, split]

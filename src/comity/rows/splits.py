@@ -60,16 +60,23 @@ class Splits:
 
 
 def split_rows(
-    strata: Floats, split: Split, owner: str, groups: Keys | None = None, max_parts: int | None = None
+    strata: Floats,
+    split: Split,
+    owner: str,
+    groups: Keys | None = None,
+    max_parts: int | None = None,
+    least_part: int = 1,
 ) -> Splits:
     """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly, and groups (n,) kept.
 
-    Rows that are dealt once are dealt into `max_parts` parts at most.
+    Rows that are dealt once are dealt into `max_parts` parts at most, of `least_part` rows or more.
     """
     _check_split(split)
     seed = split.seed
     if not split.judges:
-        parts = min(split.folds, len(strata) if groups is None else np.unique(groups).size)
+        parts = min(split.folds, len(strata) // least_part)
+        if groups is not None:  # below a limit no part is one group
+            parts = min(parts, np.unique(groups).size // (1 if max_parts is None else 2))
         parts = parts if max_parts is None else min(parts, max_parts)
         # Parts with the same shares of classes as the rest would flatter models that follow the client's own shares.
         # With a limit to the parts they are accepted: a class that is rare in a part may not be told.

@@ -120,7 +120,7 @@ def test_a_curve_is_the_weighted_regression_on_distances_with_a_prior() -> None:
 
     def minus_log_posterior(level: float, slope: float) -> float:
         left = excess - expected * (level + slope * (middle - expected) / (middle + expected))
-        return float((left**2 / variance).sum() / 2 + 0.5 * (level - 1.2) ** 2 / 2 + 2.0 * slope**2 / 2)
+        return float((left**2 / variance).sum() / 2 + 1.5 * (level - 1.2) ** 2 / 2 + 2.0 * slope**2 / 2)
 
     best = minus_log_posterior(*found.coefficients)
     for step in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):

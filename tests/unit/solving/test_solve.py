@@ -76,8 +76,12 @@ def test_predictions_follow_the_rows(result: comity.Result, tmp_path: Path) -> N
     pd.testing.assert_frame_equal(comity.Result.load(tmp_path / "run").predict(frame), predictions)
     with pytest.raises(InputError, match="there is no model 'mine'"):
         result.predict(frame, model="mine")
-    with pytest.raises(UnknownClientError, match="no model for client 'East'"):
-        result.predict(frame.assign(site="East"))
+    with pytest.raises(UnknownClientError, match="no model for client 'Nort'; did you mean 'North'"):
+        result.predict(frame.assign(site="Nort"))
+    with pytest.warns(ComityWarning, match="client 'Utopia' was not there: .* typical member"):
+        newcomer = result.predict(frame.assign(site="Utopia"))["prediction"]
+    members = [result.predict(frame.assign(site=name))["prediction"] for name in result.clients]
+    np.testing.assert_allclose(newcomer, np.mean(members, axis=0))
     with pytest.warns(ComityWarning, match="ignored: 'more'"):
         result.predict(frame.assign(more=1))
 

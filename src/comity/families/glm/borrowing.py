@@ -254,23 +254,23 @@ class Borrowing:
         """
         size = self.parts.whole.size
         found = np.empty(target.size)
+        step = max(1, int(_BATCH // size**2))
         for each in np.unique(number).tolist():
             here = np.flatnonzero(number == each)
-            clients = target[here]
-            moved = np.zeros((here.size, size, size))
-            for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
-                pulled = self.whole.pulled(pull)
-                left_open = [np.linalg.inv(pulled.set_means(sets[here])[0]) for sets in (without, members)]
-                drawn = pulled.drawn[clients]
-                moved += weight * drawn @ (left_open[0] - left_open[1]) @ drawn.transpose(0, 2, 1)
-            turned = self.curvature[clients] @ moved
-            mean = np.maximum(np.trace(turned, axis1=1, axis2=2), _TINY)
-            freedom = mean**2 / np.maximum(np.einsum("pij,pji->p", turned, turned), _TINY)
-            apart = self.personal(clients, without[here], number[here]) - self.personal(
-                clients, members[here], number[here]
-            )
-            ratio = self.distance(clients, apart, np.zeros_like(apart))[0] / mean
-            found[here] = freedom / 2 * (ratio * (1 - 1 / _MISFIT) - np.log(_MISFIT))
+            for first in range(0, here.size, step):
+                some = here[first : first + step]
+                clients, moved = target[some], np.zeros((some.size, size, size))
+                for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
+                    pulled = self.whole.pulled(pull)
+                    left_open = [np.linalg.inv(pulled.set_means(sets[some])[0]) for sets in (without, members)]
+                    drawn = pulled.drawn[clients]
+                    moved += weight * drawn @ (left_open[0] - left_open[1]) @ drawn.transpose(0, 2, 1)
+                turned = self.curvature[clients] @ moved
+                mean = np.maximum(np.trace(turned, axis1=1, axis2=2), np.finfo(np.float64).tiny)
+                freedom = mean**2 / np.maximum(np.einsum("pij,pji->p", turned, turned), mean**2 / size)
+                one, other = (self.personal(clients, sets[some], number[some]) for sets in (without, members))
+                ratio = self.distance(clients, one, other)[0] / mean
+                found[some] = freedom / 2 * (ratio * (1 - 1 / _MISFIT) - np.log(_MISFIT))
         return found
 
     def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from comity.core.arrays import Booleans, Floats
 
 _FREEDOM = 10.0  # ν, in rows
-_STEPS = 20  # enough for a digit or two, which is more than it is known to
+_HALVINGS = 40
 _PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _PRIOR_OF_NEAREST = 2.0  # the logarithm of the odds, before anything is seen, of anybody against the nearest
 _MIN_ERRORS = 1.5  # standard errors, over clients, by which the nearest must be better than anybody
@@ -81,15 +81,16 @@ def best_for_all(voted: Floats, nearest: Booleans) -> int:
 
 
 def typical_noise(losses: Floats, rows: Floats) -> float:
-    """Return the most likely φ, from losses (N,) that are sums over rows (N,).
+    """Return the most likely φ, from losses (N,) that are sums over rows (N,): Σ (n + ν) L / (νφ + L) = Σ n.
 
     >>> losses, rows = np.array([9.0, 11.0, 10.0, 9000.0]), np.full(4, 10.0)
     >>> round(typical_noise(losses, rows), 2)
-    2.0
+    1.99
     """
-    losses, total = np.maximum(losses, 0.0), max(float(rows.sum()), 1.0)
-    noise = max(float(losses.sum()) / total, _TINY)
-    for _ in range(_STEPS):
-        counted = (rows + _FREEDOM) * losses / (_FREEDOM * noise + losses)
-        noise = max(noise * float(counted.sum()) / total, _TINY)
-    return noise
+    losses, seen = np.maximum(losses, 0.0), rows > 0
+    low, high = np.log(_TINY), np.log(max(float((losses[seen] / rows[seen]).max(initial=0.0)), _TINY) + _TINY)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        explained = (rows + _FREEDOM) * losses / (_FREEDOM * np.exp(middle) + losses + _TINY**2)
+        low, high = (middle, high) if explained.sum() > rows.sum() else (low, middle)
+    return float(np.exp(high))

@@ -238,11 +238,12 @@ def test_distances_are_those_of_predictions_on_the_rows_that_trained() -> None:
             assert found.expected[client, part, 0] == pytest.approx(apart @ moments @ apart)
 
 
-def test_who_changes_a_model_more_than_its_rows_can_is_unlike_the_others() -> None:
+@pytest.mark.parametrize(("rows", "noise"), [(40, 0.5), (40, 5e-5), (1000, 0.5)])
+def test_who_changes_a_model_more_than_its_rows_can_is_unlike_the_others(rows: int, noise: float) -> None:
     rng = np.random.default_rng(3)
     models = np.tile(rng.normal(size=4), (5, 1))
-    models[4] += 1.0
-    lender = Borrowing(parts_of(planted(models, [40] * 5, 0.5), 5), 1)
+    models[4] += np.sqrt(noise)
+    lender = Borrowing(parts_of(planted(models, [rows] * 5, noise), 5), 1)
     by = next(number for number, each in enumerate(lender.kept) if each.nearest and each.size == 2)
     members, target, number = np.ones((4, 5)), np.zeros(4, np.intp), np.full(4, by)
     without = members.copy()
