@@ -33,5 +33,5 @@ def main() -> None:
     print(f"\neICU demo, mean AUC on test stays in per cent over {experiment.seeds} seeds")
     named = {kind: 100 * np.mean(found, axis=0)[at] for at, kind in enumerate(kinds)}
     rows = [[kind.value, f"{named[kind]:.1f}"] for kind in kinds]
-    rows += [[f"{experiment.labels[method]} (saved)", f"{100 * means[method]:.1f}"] for method in ("local", "fedavg")]
+    rows += [[f"{method} (saved)", f"{100 * means[method]:.1f}"] for method in ("local", "fedavg")]
     show(["model", "AUC"], rows)

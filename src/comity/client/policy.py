@@ -34,7 +34,7 @@ class Policy:
         target: The only target that it answers questions about. Default: any.
         share_utilities: Whether other clients may see its utilities. Default: False.
         only_private: Whether it refuses every answer without noise. Default: False.
-        least_part: The minimum number of rows in a fold. Default: 2; 1 for the clients of a table.
+        least_part: The minimum number of rows in a fold; the clients of a table have 1. Default: 2.
         disclosure: The limit of its disclosure, the independent numbers that left it over the numbers in its rows
             (`comity.client.disclosure`). A `Site` that sets none has 0.5. Default: inf.
 

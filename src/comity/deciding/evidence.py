@@ -108,17 +108,17 @@ class Posterior:
             covered = (self.weights * (2 * _positive(_QUANTILE * middle, deviations) - 1)).sum(axis=0)
             enough = covered >= _COVERED
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return high
+        return np.asarray(high)
 
     def probability(self, gain: Floats) -> Floats:
         """Return the probability (N,) that clients that expect to gain (N,) over being alone do gain; ½ for no gain."""
         chances = _positive(gain, np.hypot(self.errors, self.common_error))
-        return np.minimum((self.weights * chances).sum(axis=0), 1.0)
+        return np.asarray(np.minimum((self.weights * chances).sum(axis=0), 1.0))
 
     def probability_of_loss(self, client: Integers, loss: Floats, error: Floats) -> Floats:
         """Return the probability (P,) that clients lose by another model if they expect a loss, with an error by C."""
         chances = _positive(loss, np.sqrt(_SCALES)[:, None] * error)
-        return np.minimum((self.weights[:, client] * chances).sum(axis=0), 1.0)
+        return np.asarray(np.minimum((self.weights[:, client] * chances).sum(axis=0), 1.0))
 
 
 def _positive(mean: Floats, deviation: Floats) -> Floats:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from comity.result.result import Result
 
 _MAX_NAMES = 5  # that a message lists
-_LIKE_A_MISSPELLING = 0.85  # the ratio of difflib
+_LIKE_A_MISSPELLING = 0.8  # the ratio of difflib
 
 
 def predict(
