@@ -16,7 +16,6 @@ _FREEDOM = 10.0  # ν, in rows
 _HALVINGS = 40
 _PRIOR_OF_VOTE = 3.0  # the logarithm of the odds that a procedure does not hurt a client
 _PRIOR_OF_NEAREST = 2.0  # the logarithm of the odds, before anything is seen, of anybody against the nearest
-_MIN_ERRORS = 1.5  # standard errors, over clients, by which the nearest must be better than anybody
 _TINY = 1e-12
 
 
@@ -60,7 +59,8 @@ class Likelihood:
 def best_for_all(voted: Floats, nearest: Booleans) -> int:
     """Return which of K tries, some of them with the nearest, is best for all clients.
 
-    The nearest must be better than anybody by a likelihood ratio, and by more than a few clients could bring about.
+    The nearest must be better than anybody by a likelihood ratio, and better still without the client that it serves
+    most: one client must not decide for all.
 
     Args:
         voted: The deviances (N, K) that count.
@@ -72,12 +72,11 @@ def best_for_all(voted: Floats, nearest: Booleans) -> int:
     >>> best_for_all(np.array([[0.0, 27.0], [0.0, 0.0], [0.0, 0.0]]), nearest)
     1
     """
-    clients = len(voted)
     odds = _PRIOR_OF_NEAREST + np.log(max(nearest.sum(), 1))  # the sizes share the odds of the nearest
-    apart = voted - voted[:, ~nearest].mean(axis=1, keepdims=True)
-    error = np.sqrt(clients * apart.var(axis=0, ddof=1)) if clients > 1 else 0.0
-    bar = np.maximum(2 * odds, _MIN_ERRORS * error)
-    return int((voted.sum(axis=0) + bar * nearest).argmin())
+    better = voted[:, ~nearest].mean(axis=1, keepdims=True) - voted
+    by_one = nearest & (better.sum(axis=0) <= better.max(axis=0))
+    totals = voted.sum(axis=0) + 2 * odds * nearest
+    return int(np.where(by_one, np.inf, totals).argmin())
 
 
 def typical_noise(losses: Floats, rows: Floats) -> float:
