@@ -344,9 +344,10 @@ class _Borrower:
         return np.where(sets.sum(axis=1) == 2, 0.5 + _SURE_OF_ONE * (found - 0.5), found)
 
     def _if_alike(self, chance: Floats, target: Integers, without: Sequence[Integers]) -> Floats:
-        """Return probabilities (P,) that a collaborator brings something, which hold if it is like the others, if not.
+        """Return probabilities (P,) that collaborators bring something, lower for those that are unlike the others.
 
-        Who changes a model much either brings much or is unlike the others.
+        A collaborator that changes a model much either brings much or is unlike the others. `chance` (P,) holds for
+        one that is like them.
         """
         every = self._as_sets([np.flatnonzero(self.sets[i]) for i in target.tolist()])
         alike = expit(_PRIOR_OF_ALIKE - self.lender.misfit(target, every, self._as_sets(without), self.by[target]))
