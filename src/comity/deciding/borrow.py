@@ -38,7 +38,7 @@ _PRIOR_OF_ALIKE = 3.0  # the logarithm of the odds that it is
 _IF_UNLIKE = 0.25  # the probability that one which is not brings something
 _SURE_OF_ONE = 0.75  # how far the odds of a single collaborator, the best of many, are as good as they seem
 _FOLLOWING = 0.5  # of what is worth it, for a client among clients to whom it is worth it
-_GIVEN_UP = 0.02  # of the best expected gain, for a smaller set
+_GIVEN_UP, _MAX_GIVEN_UP = 0.02, 0.001  # for a smaller set: of the best expected gain, but no more of the loss
 
 
 class Lender(Protocol):
@@ -187,7 +187,8 @@ class _Borrower:
         """Return the number of the procedure that each client chooses among all clients."""
         best = self.excess.min(axis=1)
         gain = self.excess[:, 0] - best
-        chosen = (self.excess <= (best + _GIVEN_UP * np.maximum(gain, 0.0))[:, None]).argmax(axis=1)
+        given_up = _given_up(gain, self.lender.level + best)
+        chosen = (self.excess <= (best + given_up)[:, None]).argmax(axis=1)
         return np.where(gain < self.least, 0, chosen)
 
     def decide(self) -> Borrowed:
@@ -291,7 +292,7 @@ class _Borrower:
             if gain < self.least[target]:
                 self.tolerance[target] = max(self.tolerance[target], float(gain), 0.0)
                 continue
-            chosen = int((losses <= losses.min() + _GIVEN_UP * gain).argmax())
+            chosen = int((losses <= losses.min() + _given_up(gain, losses.min())).argmax())
             self._settle(target, sets[chosen], losses[chosen], models[first + chosen])
             self.tolerance[target] = max(self.tolerance[target], float(losses[chosen] - losses.min()))
             self._record(target, sets[chosen], float(losses[chosen]))
@@ -368,6 +369,11 @@ class _Borrower:
             **weights,
             ModelKind.TOGETHER: np.broadcast_to(1 / count, (count, count)),
         }
+
+
+def _given_up(gain: Floats, loss: Floats) -> Floats:
+    """Return what may be given up of an expected gain for a smaller set, if the loss is then hardly any larger."""
+    return np.asarray(np.maximum(np.minimum(_GIVEN_UP * gain, _MAX_GIVEN_UP * loss), 0.0))
 
 
 def _members(sets: sparse.csr_array, target: int) -> Integers:

@@ -26,8 +26,10 @@ _NOUNS = {"number": "numbers", "date": "dates", "text": "text"}
 _MISSING = "(missing)"
 _MAX_NAMES_SHOWN = 20
 _MIN_ROWS_OF_IDENTIFIERS = 50  # with fewer rows, distinct values are likely to be chance
-_WORDS_OF_IDENTIFIERS = {"id", "ids", "identifier", "uuid", "guid", "key", "nr", "no", "number", "index"}
-_MAX_LEVELS = 100  # that a client lists
+_WORDS_OF_IDENTIFIERS = {"id", "ids", "identifier", "uuid", "guid", "key"}
+_WORDS_OF_NUMBERING = {"nr", "no", "number", "index"}  # of rows, or of visits, weeks, …
+_MAX_LEVELS = 100  # of a column
+_ROUNDING = 1e-9
 _MAX_VALUES_LIKE_CLASSES = 10  # whole numbers with no more different values than these may be classes
 
 
@@ -240,7 +242,7 @@ def _agree_on(
     if category or any(column.kind == "text" for column in filled.values()):
         if not _agree_on_text(name, filled, warnings, category=category):
             return None
-        return CategoryColumn(name, tuple(sorted(_count_levels(filled.values()))), missing)
+        return CategoryColumn(name, _most_common_levels(name, filled.values(), warnings), missing)
     _check_same_kind(name, filled)
     mean, scale = _pool(filled.values())
     if scale == 0 and not missing:
@@ -281,9 +283,22 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
         where = f" at {of_clients(mixed)}" if mixed else ""
         warnings.append(f"column {name!r} has numbers and text{where}; it is taken for text")
     _warn_of_unlisted(name, texts, warnings)
-    if unlisted and not texts:
+    different, rows = len(_count_levels(filled.values())), sum(column.present for column in filled.values())
+    few = few and different <= max(rows // 2, _MAX_VALUES_LIKE_CLASSES)
+    if not few:
         warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
     return few
+
+
+def _most_common_levels(name: str, columns: Collection[ColumnSummary], warnings: list[str]) -> tuple[str, ...]:
+    """Return the levels of a column that the models use, in order: not more than a hundred."""
+    levels = _count_levels(columns)
+    if len(levels) > _MAX_LEVELS:
+        warnings.append(
+            f"column {name!r} has {len(levels):,} different values; the {_MAX_LEVELS} that are most common are used, and "
+            "the others are not told apart"
+        )
+    return tuple(sorted(sorted(levels, key=lambda level: (-levels[level], level))[:_MAX_LEVELS]))
 
 
 def _warn_of_unlisted(name: str, clients: list[str], warnings: list[str]) -> None:
@@ -347,37 +362,54 @@ def _count_levels(columns: Iterable[ColumnSummary]) -> Counter[str]:
 def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
     """Return why a column cannot be a measurement: it holds free text, dates that cannot be read, or identifiers.
 
-    An identifier has no value twice at any client, over 50 rows or more, and is text, or whole numbers that run like
-    the numbers of rows, or whole numbers whose name has a word such as id, key or number.
+    An identifier has no value twice at any client, over 50 rows or more. It is text; or whole numbers with a name such
+    as id or key; or whole numbers that differ between all rows as far as their spread tells, and either run like the
+    numbers of rows or have a word such as number in their name. The years of a panel, which all clients share, are a
+    measurement.
     """
     looks = set() if _few_unlisted(columns) else {column.look for column in columns if column.levels is None}
     if "free text" in looks:
         return "is free text, which the models do not read, and is left out"
     if "dates" in looks:
         return "holds dates that cannot be read, and is left out; write them with the year first, such as 2024-03-01"
-    if sum(column.present for column in columns) < _MIN_ROWS_OF_IDENTIFIERS:
+    rows = sum(column.present for column in columns)
+    if rows < _MIN_ROWS_OF_IDENTIFIERS:
         return ""
     if not all(column.distinct == column.present and not column.infinite for column in columns):
         return ""
-    codes = all(column.look == "" for column in columns) or _says_identifier(name)
-    if codes and all(column.kind == "text" for column in columns):
+    listed = all(column.levels is not None for column in columns)
+    if all(column.kind == "text" for column in columns) and (
+        2 * len(_count_levels(columns)) > rows
+        if listed
+        else all(column.look == "" for column in columns) or _words(name) & _WORDS_OF_IDENTIFIERS
+    ):
         return "looks like an identifier (text, and no client has a value twice) and is left out"
-    in_order = looks == {"row numbers"}
-    if not all(column.whole for column in columns) or not (in_order or _says_identifier(name)):
+    if not all(column.whole for column in columns):
+        return ""
+    named = bool(_words(name) & _WORDS_OF_IDENTIFIERS)
+    if not named and not _may_all_differ(columns):
+        return ""
+    in_order = all(column.look == "row numbers" for column in columns)
+    if not (named or in_order or _words(name) & _WORDS_OF_NUMBERING):
         return ""
     numbers = "whole numbers in order" if in_order else "a name of one, whole numbers"
     advice = f"if it is a measurement, keep it with {mention('keep', [name])}"
     return f"looks like an identifier ({numbers}, and no client has a value twice) and is left out; {advice}"
 
 
-def _says_identifier(name: str) -> bool:
-    """Return whether the name of a column says that it holds identifiers.
+def _may_all_differ(columns: Collection[ColumnSummary]) -> bool:
+    """Return whether whole numbers may differ between all rows: n different ones have a variance of (n² - 1) / 12."""
+    rows = sum(column.present for column in columns)
+    return 12 * _pool(columns)[1] ** 2 >= (rows**2 - 1) * (1 - _ROUNDING)
 
-    >>> [_says_identifier(name) for name in ("patientId", "record_no", "ID", "income", "idle days")]
-    [True, True, True, False, False]
+
+def _words(name: str) -> set[str]:
+    """Return the words in the name of a column.
+
+    >>> [sorted(_words(name)) for name in ("patientId", "record_no", "ID", "idle days")]
+    [['id', 'patient'], ['no', 'record'], ['id'], ['days', 'idle']]
     """
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+", name)
-    return any(word.lower() in _WORDS_OF_IDENTIFIERS for word in words)
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+", name)}
 
 
 def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None, warnings: list[str]) -> Target:

@@ -21,15 +21,24 @@ _SLASH_DATE = r"\s*\d\d?[/-]\d\d?[/-]\d{2,4}\b.*"
 
 
 def summarise(
-    rows: pd.DataFrame, target: str, classes: bool, most_levels: int, categories: Collection[str] = ()
+    rows: pd.DataFrame,
+    target: str,
+    classes: bool,
+    most_levels: int,
+    categories: Collection[str] = (),
+    *,
+    freely: bool = False,
 ) -> tuple[ColumnSummary, ...]:
-    """Return a summary of every column; `Describe` defines which of them list their distinct values."""
+    """Return a summary of every column; `Describe` defines which of them list their distinct values.
+
+    `freely` lists them also where rows have hardly a value twice.
+    """
     max_numbers = {target: most_levels if classes else _ALWAYS_LISTED} | dict.fromkeys(categories, most_levels)
-    always = {target: _CLASSES_ALWAYS_LISTED}
+    always, otherwise = {target: _CLASSES_ALWAYS_LISTED}, most_levels if freely else _ALWAYS_LISTED
     found = _summarise_plain(rows)
     for name in rows.columns:
         if name not in found or found[name].distinct <= max_numbers.get(name, 0):  # it may be listed
-            limits = max_numbers.get(name, 0), most_levels, always.get(name, _ALWAYS_LISTED)
+            limits = max_numbers.get(name, 0), most_levels, always.get(name, otherwise)
             found[name] = _summarise(name, typed(rows[name]), *limits)
     return tuple(found[name] for name in rows.columns)
 

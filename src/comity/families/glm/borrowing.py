@@ -20,8 +20,6 @@ from comity.families.glm.likelihood import Likelihood, best_for_all
 from comity.families.glm.procedures import MAX_COLLABORATORS, Procedure, View, procedures, procedures_near
 from comity.families.glm.sums import Parts, Sums
 
-_PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
-_MAX_PRIOR_OF_PULL = 1.0
 _OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
@@ -89,8 +87,6 @@ class Borrowing:
         self.models: list[Floats] = []
         by_part: list[Floats] = []
         self.optimism: list[Floats] = []
-        # The fewer the clients, the less is known of how far apart they lie; how near the nearest are is not known.
-        prior = min(_PRIOR_OF_PULL * (self.clients - 1), _MAX_PRIOR_OF_PULL)
         tried = [view.tried(chosen) for view in self.views[1:]]
         for number, each in enumerate(chosen):
             by_pull = np.stack([view[number] for view in tried], axis=2)  # (T, N, F, d)
@@ -100,7 +96,7 @@ class Borrowing:
             else:
                 losses = np.stack([self._tested(one).sum(axis=1) for one in by_pull], axis=1)
                 totals = self.likelihood.voted(losses, by_part[0].sum(axis=1)).sum(axis=0)
-                kept = each.weighted(totals, 0.0 if each.nearest else prior)
+                kept = each.weighted(totals)
                 by_pull = by_pull[[each.pulls.index(pull) for pull in kept.pulls]]
                 models = np.einsum("w,wnfd->nfd", kept.weights, by_pull)
                 optimism = self._optimism(by_pull - models, np.array(kept.weights))
