@@ -198,10 +198,11 @@ class _Borrower:
         self._drop_bridges()
         self.wishes = self.sets.copy()
         best = self.model.copy()
-        best_loss = self.least_loss = self.loss.copy()
+        self.least_loss = self.loss.copy()
         for i in np.flatnonzero(self.first).tolist():
             self._record(i, np.flatnonzero(self.sets[i]), self.loss[i])
         equilibrium = find_equilibrium(self.clients, collaborators_of_many=self._answer)
+        best_loss = self._report_alone()
         contributions = self._contributions(equilibrium)
         game = Game(
             (self.clients[i], [self.clients[j] for j in sorted(members)], -loss)
@@ -235,6 +236,18 @@ class _Borrower:
             game=game,
             certificate=certify(equilibrium, game, forgiven=forgiven),
         )
+
+    def _report_alone(self) -> Floats:
+        """Replace the losses alone by which clients decided by those that are reported; return the losses at best."""
+        single, wishes_none = (sets.sum(axis=1) == 1 for sets in (self.sets, self.wishes))
+        joined = np.where(single, np.where(wishes_none, -np.inf, self.least_loss), self.loss)
+        reported = np.maximum(self.lender.level + self.posterior.alone, np.maximum(joined + _MIN_GAIN, 0.0))
+        self.tolerance += np.where(single, np.maximum(reported - self.alone, 0.0), 0.0)
+        self.loss = np.where(single, reported, self.loss)
+        self.alone = reported
+        for i, loss in enumerate(reported.tolist()):
+            self.records[i, frozenset({i})] = loss
+        return np.where(wishes_none, reported, self.least_loss)
 
     def _drop_bridges(self) -> None:
         """Leave out collaborators with little support: one chance likeness must not tie two groups together."""

@@ -26,11 +26,13 @@ from comity.core.arrays import Booleans, Floats, Integers
 
 _SCALES = np.array([1.2, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
 _SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
-_ALONE, _REST = 1.35, 1.0  # the expected level of g(q) / q, alone and for the rest; measured on planted federations
-_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 1.5, 2.0, 4.0  # precisions
+# The expected level of g(q) / q and its precision: alone and for the rest, to decide; and alone, to report.
+_ALONE, _REST, _REPORTED = (1.35, 1.5), (1.0, 1.5), (1.0, 0.3)
+_PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 2.0, 4.0  # precisions
 _PRIOR_OF_SERVED = 8.0  # the logarithm of the odds that the common procedure does not hurt a client
 _ROWS_FOR_TAILS = 10.0  # rows whose losses are as good as none, before a client's own are believed
 _WITH_ALL_ROWS = 0.97  # distances of final models are worth less; measured on planted federations
+_MIN_KEPT, _MAX_KEPT = 0.25, 1.25  # of what distances alone are worth
 _COVERED, _QUANTILE = 0.95, norm.ppf(0.975)
 _HALVINGS = 40
 _ROUNDS = 50
@@ -54,6 +56,8 @@ class Evidence:
         spread: The covariance C of its true excess losses (N, K, K).
         final: The squared distances q of the models of all rows (N, K).
         final_spread: The variance of the true excess loss of the final model alone (N,).
+        moved: The mean squared distance (N, 2) between models that were learned without a part and the final ones: of
+            those alone, and of the common procedure.
     """
 
     common: int
@@ -66,6 +70,7 @@ class Evidence:
     spread: Floats
     final: Floats
     final_spread: Floats
+    moved: Floats
 
     @property
     def trusted(self) -> Floats:
@@ -85,7 +90,8 @@ class Posterior:
     """The expected excess losses of final models over the common procedure's, and how sure they are.
 
     Attributes:
-        mean: The expected excess losses (N, K).
+        mean: The expected excess losses (N, K), by which clients decide.
+        alone: The expected excess losses alone (N,) as they are reported: they lean less on what is usual.
         errors: The standard errors (S, N) of the excess loss alone with each of the scales s, if g is right.
         weights: How likely each of the scales is for each client (S, N).
         common_error: What it has in addition because g is uncertain (N,), which is common to all clients.
@@ -93,6 +99,7 @@ class Posterior:
     """
 
     mean: Floats
+    alone: Floats
     errors: Floats
     weights: Floats
     common_error: Floats
@@ -142,14 +149,17 @@ class Curve:
     middle: float
 
     @classmethod
-    def fit(cls, expected: Floats, excess: Floats, variance: Floats, rows: Floats, level: float) -> Curve:
-        """Estimate it from distances (P,) and excess losses (P,) with a variance (P,), on some rows (P,)."""
+    def fit(cls, expected: Floats, excess: Floats, variance: Floats, rows: Floats, prior: tuple[float, float]) -> Curve:
+        """Estimate it from distances (P,) and excess losses (P,) with a variance (P,), on some rows (P,).
+
+        `prior` has the expected level and its precision.
+        """
         middle = max(float(rows @ expected) / max(float(rows.sum()), 1.0), _TINY)
         columns = _columns(expected, middle)
         weights = 1 / np.maximum(variance, _TINY)
-        prior = np.array([_PRIOR_OF_LEVEL, _PRIOR_OF_SLOPE])
-        covariance = np.linalg.inv((columns.T * weights) @ columns + np.diag(prior))
-        right = (columns.T * weights) @ excess + prior * np.array([level, 0.0])
+        level, precision = prior
+        covariance = np.linalg.inv((columns.T * weights) @ columns + np.diag([precision, _PRIOR_OF_SLOPE]))
+        right = (columns.T * weights) @ excess + np.array([level * precision, 0.0])
         found, slope = covariance @ right
         most = max(float(found), 0.0)  # with a larger slope, far models would seem to cost less than near ones
         return cls(np.array([found, np.clip(slope, -most, most)]), np.asarray(covariance), middle)
@@ -193,15 +203,32 @@ def weigh(evidence: Evidence) -> Posterior:
     followed = np.einsum("sn,snab,nb->na", weights, trusts, left)
     mean, totals = _WITH_ALL_ROWS * worth(evidence.final), distances.sum(axis=0)
     closer = np.divide(evidence.final.sum(axis=0), totals, out=np.zeros(count), where=totals > 0)
+    reported = _curve(evidence, others[:1], _REPORTED, _curve(evidence, others[:1], _REPORTED))
+    kept = _kept(evidence, reported)
     mean[:, others] += followed * closer[others]
+    alone = kept * reported(evidence.final[:, 0]) + followed[:, 0] * closer[0]
     served = evidence.served
     measured = evidence.trusted[:, None] * np.einsum("nf,nfk->nk", share, evidence.excess)
     mean = served[:, None] * mean + (1 - served)[:, None] * measured
+    alone = served * alone + (1 - served) * measured[:, 0]
     trusted = np.clip(trusts[:, :, 0, 0], 0.0, 1.0)
     left_open = served * evidence.final_spread * (_SCALES[:, None] - larger * trusted)
     left_open = left_open + (1 - served) * evidence.noise[:, 0, 0]
-    common_error = served * (1 - (weights * trusted).sum(axis=0)) * curves[0].error(evidence.final[:, 0])
-    return Posterior(mean, np.sqrt(left_open), weights, common_error, curves)
+    common_error = served * (1 - (weights * trusted).sum(axis=0)) * kept * reported.error(evidence.final[:, 0])
+    return Posterior(mean, alone, np.sqrt(left_open), weights, common_error, curves)
+
+
+def _kept(evidence: Evidence, curve: Curve) -> float:
+    """Return what is left, with all rows, of what distances alone are worth.
+
+    Losses fall when a model gets all rows. If a model is the expectation of what more rows would show, by the squared
+    distance that it moves; the loss alone, with fewer rows, falls by more than that of the common procedure.
+    """
+    weight = evidence.rows * evidence.served[:, None]
+    tested = float((weight * curve(evidence.expected[:, :, 0])).sum())
+    falls = float(weight.sum(axis=1) @ (evidence.moved[:, 0] - evidence.moved[:, 1]))
+    final = float(weight.sum(axis=1) @ curve(evidence.final[:, 0]))
+    return float(np.clip((tested - falls) / final, _MIN_KEPT, _MAX_KEPT)) if final > 0 else _WITH_ALL_ROWS
 
 
 def _regular(covariances: Floats) -> Floats:
@@ -211,17 +238,19 @@ def _regular(covariances: Floats) -> Floats:
     return np.asarray(covariances + small[:, None, None] * np.eye(size))
 
 
-def _curve(evidence: Evidence, chosen: Integers, level: float) -> Curve:
+def _curve(evidence: Evidence, chosen: Integers, prior: tuple[float, float], before: Curve | None = None) -> Curve:
     """Fit a curve to some procedures, by the clients that are served.
 
-    Together the procedures count as one, since they are much alike.
+    Together the procedures count as one, since they are much alike. The variance of the losses follows from the
+    distances, or from what an estimate `before` has said of them.
     """
     tested = np.repeat((evidence.rows * evidence.served[:, None])[:, :, None], len(chosen), axis=2)
     here = tested > 0
     expected, excess, rows = evidence.expected[:, :, chosen][here], evidence.excess[:, :, chosen][here], tested[here]
     unit = np.broadcast_to(evidence.unit[:, None, None], tested.shape)[here]
-    variance = _row_variance(expected, unit) / rows * _wider(evidence) * len(chosen)
-    return Curve.fit(expected, excess, variance, rows, level)
+    apart = expected if before is None else (expected + before(expected)) / 2
+    variance = _row_variance(apart, unit) / rows * _wider(evidence) * len(chosen)
+    return Curve.fit(expected, excess, variance, rows, prior)
 
 
 def _factors(evidence: Evidence, curve: Curve) -> Floats:

@@ -295,8 +295,8 @@ def _most_common_levels(name: str, columns: Collection[ColumnSummary], warnings:
     levels = _count_levels(columns)
     if len(levels) > _MAX_LEVELS:
         warnings.append(
-            f"column {name!r} has {len(levels):,} different values; the {_MAX_LEVELS} that are most common are used, and "
-            "the others are not told apart"
+            f"column {name!r} has {len(levels):,} different values; the {_MAX_LEVELS} that are most common are used, "
+            "and the others are not told apart"
         )
     return tuple(sorted(sorted(levels, key=lambda level: (-levels[level], level))[:_MAX_LEVELS]))
 
@@ -364,8 +364,8 @@ def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
 
     An identifier has no value twice at any client, over 50 rows or more. It is text; or whole numbers with a name such
     as id or key; or whole numbers that differ between all rows as far as their spread tells, and either run like the
-    numbers of rows or have a word such as number in their name. The years of a panel, which all clients share, are a
-    measurement.
+    numbers of rows, at each client or in the whole, or have a word such as number in their name. The years of a panel,
+    which all clients share, are a measurement.
     """
     looks = set() if _few_unlisted(columns) else {column.look for column in columns if column.levels is None}
     if "free text" in looks:
@@ -387,20 +387,15 @@ def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
     if not all(column.whole for column in columns):
         return ""
     named = bool(_words(name) & _WORDS_OF_IDENTIFIERS)
-    if not named and not _may_all_differ(columns):
+    spread = 12 * _pool(columns)[1] ** 2 / (rows**2 - 1)  # at least 1 if all differ, and 1 for the numbers from 1 to n
+    if not named and spread < 1 - _ROUNDING:
         return ""
-    in_order = all(column.look == "row numbers" for column in columns)
+    in_order = all(column.look == "row numbers" for column in columns) or spread < 1 + _ROUNDING
     if not (named or in_order or _words(name) & _WORDS_OF_NUMBERING):
         return ""
     numbers = "whole numbers in order" if in_order else "a name of one, whole numbers"
     advice = f"if it is a measurement, keep it with {mention('keep', [name])}"
     return f"looks like an identifier ({numbers}, and no client has a value twice) and is left out; {advice}"
-
-
-def _may_all_differ(columns: Collection[ColumnSummary]) -> bool:
-    """Return whether whole numbers may differ between all rows: n different ones have a variance of (n² - 1) / 12."""
-    rows = sum(column.present for column in columns)
-    return 12 * _pool(columns)[1] ** 2 >= (rows**2 - 1) * (1 - _ROUNDING)
 
 
 def _words(name: str) -> set[str]:

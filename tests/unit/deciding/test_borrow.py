@@ -1,6 +1,6 @@
 """Deciding with borrowed strength, on planted federations and with a lender made by hand."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import sparse
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.kinds import ModelKind
 from comity.deciding.borrow import Borrowed, borrow
-from comity.deciding.evidence import Evidence
+from comity.deciding.evidence import Evidence, Posterior, weigh
 from comity.families.glm.borrowing import Borrowing
 from support.parts import parts_of, planted, two_opposite_groups
 
@@ -182,6 +182,7 @@ class ByHand:
             spread=0.01 * only,
             final=excess[:, 0] / 0.97,  # with all rows, distances are worth less
             final_spread=np.full(4, 0.01),
+            moved=np.zeros((4, 2)),
         )
 
     def pull_of(self, number: int) -> float:
@@ -285,3 +286,23 @@ def test_where_a_gain_is_worth_it_for_all_half_of_it_is_enough_for_one() -> None
 def test_edges_with_a_single_giver_are_never_quite_sure() -> None:
     found = borrow(ByHand(), "abcd", 0.0)
     assert all(each.probability <= 0.5 + 0.75 * 0.5 for each in found.contributions)
+
+
+@pytest.mark.parametrize("reported", [0.2, 0.5, 0.9])
+def test_what_is_reported_may_differ_from_what_clients_decided_by(
+    reported: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sets stay as they are; who joined gains something at least, and a client alone is told what is reported."""
+    decided = borrow(ByHand(0.9), "abcd", 0.0)
+
+    def weigh_again(evidence: Evidence) -> Posterior:
+        return replace(weigh(evidence), alone=np.full(4, reported - 0.5))
+
+    monkeypatch.setattr("comity.deciding.borrow.weigh", weigh_again)
+    found = borrow(ByHand(0.9), "abcd", 0.0)
+    np.testing.assert_array_equal(found.sets, decided.sets)
+    np.testing.assert_allclose(found.alone, max(reported, 0.5 + 1e-9))
+    gain = max(reported - 0.5, 1e-9)
+    np.testing.assert_allclose(found.gains[ModelKind.BEST], gain)
+    np.testing.assert_allclose(found.gains[ModelKind.COALITION], [gain, gain, 0.0, 0.0])
+    assert found.certificate.proved

@@ -37,6 +37,7 @@ def random_evidence(seed: int, clients: int, count: int, common: int) -> Evidenc
         spread=covariances(rng, clients, count, common),
         final=0.8 * expected.mean(axis=1),
         final_spread=rng.uniform(0.1, 1.0, clients),
+        moved=rng.uniform(0.0, 0.1, (clients, 2)),
     )
 
 
@@ -94,6 +95,7 @@ def alike(
         spread=scale * 1e-3 * only,
         final=expected[:, 0],
         final_spread=np.full(clients, scale * 1e-3),
+        moved=np.zeros((clients, 2)),
     )
 
 
@@ -115,7 +117,7 @@ def test_without_clients_that_tested_distances_are_worth_what_was_seen_before() 
 def test_a_curve_is_the_weighted_regression_on_distances_with_a_prior() -> None:
     rng = np.random.default_rng(1)
     expected, excess, variance = rng.uniform(0.1, 2, 9), 1 + rng.normal(size=9), rng.uniform(0.5, 2, 9)
-    found = Curve.fit(expected, excess, variance, np.ones(9), 1.2)
+    found = Curve.fit(expected, excess, variance, np.ones(9), (1.2, 1.5))
     middle = expected.mean()
 
     def minus_log_posterior(level: float, slope: float) -> float:
@@ -156,6 +158,27 @@ def test_who_is_not_served_goes_by_its_own_rows_and_does_not_count_for_others() 
     assert found.mean[0, 0] == pytest.approx(measured, rel=0.01)
     assert found.error[0] == pytest.approx(np.sqrt(1e-3), rel=0.01)
     np.testing.assert_allclose(found.curves[0].coefficients, weigh(evidence).curves[0].coefficients, atol=0.02)
+
+
+def test_what_is_reported_falls_as_models_move() -> None:
+    """With all rows, a model alone comes nearer to what more rows would show by the distance that it moves."""
+    evidence = alike(200, 1.0)
+    falls = 0.3 * evidence.final[:, 0]
+    common = np.full(200, 0.1)
+    both = np.stack([falls + common, common], axis=1)
+    still, moving = weigh(evidence).alone, weigh(replace(evidence, moved=both)).alone
+    np.testing.assert_allclose(still, evidence.final[:, 0], rtol=0.08)
+    np.testing.assert_allclose(moving, 0.7 * evidence.final[:, 0], rtol=0.08)
+    absurd = weigh(replace(evidence, moved=100 * both)).alone
+    assert absurd.sum() == pytest.approx(0.25 * evidence.final[:, 0].sum(), rel=0.05)
+
+
+def test_what_is_reported_leans_less_on_what_is_usual() -> None:
+    """Four clients whose rows say 0.8: what they decide by lies nearer to 1.35 than what they are told."""
+    evidence = alike(4, 0.8, rows=3.0)
+    found = weigh(evidence)
+    decided, told = found.mean[:, 0].sum(), found.alone.sum()
+    assert told < decided
 
 
 def test_more_rows_that_test_leave_less_open_of_what_distances_are_worth() -> None:

@@ -20,7 +20,8 @@ from comity.families.glm.likelihood import Likelihood, best_for_all
 from comity.families.glm.procedures import MAX_COLLABORATORS, Procedure, View, procedures, procedures_near
 from comity.families.glm.sums import Parts, Sums
 
-_OVERLAPPING = 1.5  # by how much the noise of cross-validated losses exceeds that of independent rows
+_PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
+_MAX_PRIOR_OF_PULL = 1.0
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
 _MISFIT = 6.0  # by how much a collaborator that is not like the others changes a model more, squared
@@ -87,6 +88,8 @@ class Borrowing:
         self.models: list[Floats] = []
         by_part: list[Floats] = []
         self.optimism: list[Floats] = []
+        # The fewer the clients, the less is known of how far apart they lie; how near the nearest are is not known.
+        prior = min(_PRIOR_OF_PULL * (self.clients - 1), _MAX_PRIOR_OF_PULL)
         tried = [view.tried(chosen) for view in self.views[1:]]
         for number, each in enumerate(chosen):
             by_pull = np.stack([view[number] for view in tried], axis=2)  # (T, N, F, d)
@@ -96,7 +99,7 @@ class Borrowing:
             else:
                 losses = np.stack([self._tested(one).sum(axis=1) for one in by_pull], axis=1)
                 totals = self.likelihood.voted(losses, by_part[0].sum(axis=1)).sum(axis=0)
-                kept = each.weighted(totals)
+                kept = each.weighted(totals, 0.0 if each.nearest else prior)
                 by_pull = by_pull[[each.pulls.index(pull) for pull in kept.pulls]]
                 models = np.einsum("w,wnfd->nfd", kept.weights, by_pull)
                 optimism = self._optimism(by_pull - models, np.array(kept.weights))
@@ -112,11 +115,11 @@ class Borrowing:
     def _optimism(self, apart: Floats, weights: Floats) -> Floats:
         """Return by how much (N,) a loss, summed over rows, is too low because weights (W,) of pulls follow it.
 
-        Pulls are weighted by exp(-loss / 2φ), and a loss has noise of variance 4φ times the squared distance of the
-        predictions. So the weights favour a pull whose noise is low by just twice the variance of the predictions.
+        Pulls are weighted by exp(-loss / 2φ). By Stein's lemma the loss of their mean is too low by 2φ times what the
+        predictions follow the targets, which is twice the variance of the predictions over pulls.
         """
         spread = np.einsum("w,wnfa,nab,wnfb->n", weights, apart, self.curvature, apart, optimize=True)
-        return np.asarray(2 * _OVERLAPPING * self.rows * spread / apart.shape[2])
+        return np.asarray(2 * self.rows * spread / apart.shape[2])
 
     @property
     def common(self) -> Procedure:
@@ -188,7 +191,15 @@ class Borrowing:
             spread=spread,
             final=((apart @ self.curvature) * apart).sum(axis=2),
             final_spread=self._spread(apart[:, :1], self.covariance)[:, 0, 0],
+            moved=np.stack([self._moved(0), self._moved(self.number)], axis=1),
         )
+
+    def _moved(self, number: int) -> Floats:
+        """Return the mean squared distance (N,) from a procedure's models without each part to that of all rows."""
+        apart = self.models[number] - self.final[:, None, number]
+        rows = self.parts.by_part.rows * self.parts.tested
+        far = (((apart @ self.curvature) * apart).sum(axis=2) * rows).sum(axis=1)
+        return np.asarray(far / np.maximum(self.rows, 1.0))
 
     def _excess(self) -> Floats:
         """Return mean losses over that of the common procedure on each part (N, F, K)."""

@@ -1,11 +1,8 @@
 """What the models of clients have in common, learned from all of them: how far they lie apart, and in which directions.
 
 Client i's parameters are drawn from N(μ, Ω), and its loss, over 2φ, is minus its log likelihood: φ is the variance of
-the noise, or one half for a log loss. `Hierarchy.learn` estimates μ, Ω and φ by the marginal likelihood: μ and φ as EM
-does, the variances on the diagonal of Ω by Fisher scoring of their logarithms, since EM takes hundreds of steps towards
-a variance that is nearly zero. Before anything is seen, the logarithms in a group (slopes, intercepts) are normal with
-the variance `_SPREAD_OF_LOGS` around a level of their own. With few clients the correlations lean on zero, as if
-`_LEANING` clients for each parameter had been seen that vary column by column.
+the noise, or one half for a log loss. `Hierarchy.learn` estimates μ, Ω and φ by EM on the marginal likelihood. With few
+clients Ω leans on its diagonal, as if `_LEANING` clients for each parameter had been seen that vary column by column.
 
 The *personal model* of a client with a set S of collaborators is pulled from its own rows towards their model:
 θ = P (b / φ + (cΩ)⁻¹ μ_S), with P = (G / φ + (cΩ)⁻¹)⁻¹, G and b from its own rows, and μ_S estimated on the rows of S
@@ -24,10 +21,7 @@ from comity.core.arrays import Floats, Integers
 from comity.families.glm.sums import Sums
 
 _LEANING = 2.0  # clients for each parameter
-_SPREAD_OF_LOGS = 1.0  # the variance of the logarithms of variances, before anything is seen
-_START, _USUAL, _PRIOR_OF_LEVEL = 0.05, 0.03, 0.1  # of the variances: the first, the usual, and its precision in logs
-_MAX_LOG, _MAX_LOG_STEP = 16.0, 1.0
-_SHARED_COLUMNS = 4.0  # clients' worth of evidence that all slopes are alike
+_SHARED_COLUMNS = 4.0  # clients' worth of evidence that all slopes vary alike
 _MAX_CLIENTS = 300  # from whom it is learned: a sample, drawn at random, of more
 _MAX_STEPS = 40
 _MIN_CHANGE = 2e-3  # of the variances in a step, relative
@@ -66,8 +60,8 @@ class Hierarchy:
             everybody = np.linalg.solve(sums.gram / found.noise + inverse, right[..., None])[..., 0]
             return replace(found, sums=sums, models=np.asarray(everybody))
         clients, size = len(sums), sums.size
-        rows = max(float(sums.rows.sum()), 1.0)
-        variance, spread, ridge = 0.7 if noise is None else noise, _START * np.eye(size), 1.0
+        rows, leaning = max(float(sums.rows.sum()), 1.0), _LEANING * size
+        variance, spread, ridge = 0.7 if noise is None else noise, 0.05 * np.eye(size), 1.0
         for _ in range(_MAX_STEPS):
             inverse = _inverse(spread)
             posterior = _inverse(sums.gram / variance + inverse)
@@ -79,7 +73,7 @@ class Hierarchy:
             models = (posterior @ sums.cross[..., None])[..., 0] / variance + drawn @ mean
             apart, kept = models - mean, np.eye(size) - drawn
             moments = posterior.sum(axis=0) + apart.T @ apart + _sandwiched(kept, of_mean)
-            before, spread = np.diag(spread), _improve(spread, moments, posterior, intercepts)
+            before, spread = np.diag(spread), _shrink(moments, clients, leaning, intercepts)
             ridge = (
                 max(float((mean**2 + np.diag(of_mean))[: size - intercepts].mean()), 1e-8) if size > intercepts else 1.0
             )
@@ -163,25 +157,10 @@ def _sandwiched(outer: Floats, inner: Floats) -> Floats:
     return np.asarray(np.tensordot(outer @ inner, outer, axes=((0, 2), (0, 2))))
 
 
-def _improve(spread: Floats, moments: Floats, posterior: Floats, intercepts: int) -> Floats:
-    """Return Ω after one step, from the clients' squares summed (d, d) and what is open of each model (N, d, d)."""
-    clients, size = len(posterior), len(spread)
-    before = np.diag(spread)
-    logs, known = np.log(before), np.clip(1 - np.diagonal(posterior, axis1=1, axis2=2) / before, 0.0, 1.0)
-    slope, information = (np.diag(moments) / before - clients) / 2, (known**2).sum(axis=0) / 2
-    for group in (slice(None, -intercepts), slice(-intercepts, None)):
-        if not logs[group].size:
-            continue
-        level, here, known_here = logs[group].mean(), slope[group], information[group]
-        step = (here.sum() - _PRIOR_OF_LEVEL * (level - np.log(_USUAL))) / (known_here.sum() + _PRIOR_OF_LEVEL)
-        step = np.clip(step, -_MAX_LOG_STEP, _MAX_LOG_STEP)
-        apart = here - known_here * step - (logs[group] - level) / _SPREAD_OF_LOGS
-        apart /= known_here + 1 / _SPREAD_OF_LOGS
-        logs[group] += step + np.clip(apart, -_MAX_LOG_STEP, _MAX_LOG_STEP)
-    deviations = np.exp(np.clip(logs, -_MAX_LOG, _MAX_LOG) / 2)
-    unit, leaning = np.sqrt(np.diag(moments)), _LEANING * size
-    correlations = (clients * moments / np.outer(unit, unit) + leaning * np.eye(size)) / (clients + leaning)
-    return np.asarray(np.outer(deviations, deviations) * correlations + _TINY * np.eye(size))
+def _shrink(moments: Floats, clients: int, leaning: float, intercepts: int) -> Floats:
+    """Return the covariance from the sum of the clients' squares, leaning on its diagonal."""
+    diagonal = _lean_on_groups(np.diag(moments) / clients, clients, intercepts)
+    return np.asarray((moments + leaning * np.diag(diagonal)) / (clients + leaning) + _TINY * np.eye(len(moments)))
 
 
 def _lean_on_groups(squares: Floats, clients: int, intercepts: int) -> Floats:

@@ -25,7 +25,7 @@ _COARSE_SIZES = (1, 2, 4, 8, 16, 32, 64)
 MAX_COLLABORATORS = 64  # of a client
 _ALL_PULLS = (
     (2.0, 1.0, 0.7, 0.4, 0.1, 0.03, 0.006),  # towards the nearest
-    (8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015, 0.004, 0.001),  # towards anybody
+    (8.0, 4.0, 2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
 )
 _ROUNDS = 6  # of finding the nearest anew by the models that result; half of them with many clients
 _FEW = 200  # clients, who need all the evidence there is
@@ -45,9 +45,12 @@ class Procedure:
     pulls: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
 
-    def weighted(self, deviances: Floats) -> Procedure:
-        """Return it with pulls weighted by likelihood, whose logarithm is minus half the deviance."""
-        weights = np.exp((deviances.min() - deviances) / 2)
+    def weighted(self, deviances: Floats, prior: float) -> Procedure:
+        """Return it with pulls weighted by likelihood, whose logarithm is minus half the deviance, and a prior.
+
+        The prior weight of a pull c is min(c, 1) to the power `prior`.
+        """
+        weights = np.minimum(self.pulls, 1.0) ** prior * np.exp((deviances.min() - deviances) / 2)
         weights = np.where(weights < _NEGLIGIBLE * weights.sum(), 0.0, weights)
         kept = np.flatnonzero(weights).tolist()
         total = float(weights.sum())

@@ -258,8 +258,19 @@ def test_losses_are_flattered_by_pulls_that_differ() -> None:
     apart = np.zeros((2, 6, 5, 4))
     apart[0, :, :, 0], apart[1, :, :, 0] = 1.0, -1.0
     found = lender._optimism(apart, np.array([0.5, 0.5]))
-    np.testing.assert_allclose(found, 2 * 1.5 * lender.rows * lender.curvature[:, 0, 0])
+    np.testing.assert_allclose(found, 2 * lender.rows * lender.curvature[:, 0, 0])
     np.testing.assert_array_equal(lender.optimism[0], 0.0)
+
+
+def test_models_move_by_their_distance_to_the_final_ones_on_average_over_the_rows_that_test() -> None:
+    lender = two_groups()
+    moved = lender.evidence().moved
+    for column, number in enumerate((0, lender.number)):
+        for client in range(6):
+            apart = lender.models[number][client] - lender.final[client, number]
+            far = np.einsum("fa,ab,fb->f", apart, lender.curvature[client], apart)
+            weights = lender.parts.by_part.rows[client] / lender.parts.by_part.rows[client].sum()
+            assert moved[client, column] == pytest.approx(weights @ far)
 
 
 def test_what_clients_measured_is_taken_for_being_alone() -> None:
