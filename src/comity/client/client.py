@@ -37,6 +37,7 @@ class Client(Respondent):
         log_file: A file to which the log is appended; what its entries spent counts as spent.
         group: A column whose rows with equal values, such as those of one patient, are held out together. Nothing else
             is done with it, and it is not described to anybody.
+        listed: Columns of text whose values are no secret: they are listed however few rows there are.
 
     Raises:
         InputError: If the name is empty, two columns have the same name, or the group is missing.
@@ -57,6 +58,7 @@ class Client(Respondent):
     privacy: Privacy | None = None
     log_file: str | os.PathLike[str] | None = None
     group: str | None = None
+    listed: tuple[str, ...] = ()
     _disclosed: Disclosed = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +74,7 @@ class Client(Respondent):
             )
         self._open_log()
         table = Rows(self.name, rows, test, self._noise, groups, least_part=self.policy.least_part)
-        object.__setattr__(self, "_disclosed", Disclosed(table, self.policy))
+        object.__setattr__(self, "_disclosed", Disclosed(table, self.policy, self.listed))
 
     def _group_of(self, rows: pd.DataFrame, column: str) -> Keys:
         """Return a hash of each row's group."""

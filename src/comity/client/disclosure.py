@@ -142,6 +142,7 @@ class Disclosed:
 
     table: Rows
     policy: Policy
+    listed: tuple[str, ...] = ()
     _limited: dict[tuple[Schema, Split], tuple[Plan, Rows]] = field(default_factory=dict, init=False)
 
     @property
@@ -199,8 +200,7 @@ class Disclosed:
 
     def _summary(self, frame: pd.DataFrame, question: Describe) -> Description:
         most = min(question.most_levels, _MAX_LEVELS)
-        asked = question.target, question.classes, most, question.categories
-        columns = summarise(frame, *asked, freely=not self.limited)
+        columns = summarise(frame, question.target, question.classes, most, question.categories, self.listed)
         if self.limited:
             columns = tuple(each if each.name == question.target else _of_common(each, self.least) for each in columns)
         return Description(len(frame), columns)

@@ -212,12 +212,13 @@ def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: l
 
 def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
     """Check that every client has a value in at least one of these columns."""
-    for client, columns in known.items():
-        if names and all(columns[name].kind == "empty" for name in names):
-            raise InputError(
-                f"client {client!r} has no value in any column but the target: all are missing; "
-                "fill them in, or leave the client out"
-            )
+    empty = [client for client, columns in known.items() if all(columns[name].kind == "empty" for name in names)]
+    if names and empty:
+        has, them = ("have", "these clients") if empty[1:] else ("has", "the client")
+        raise InputError(
+            f"{of_clients(empty)} {has} no value in any column but the target: all are missing; fill them in, or leave "
+            f"{them} out with {mention('without', empty[:_MAX_NAMES_SHOWN])}"
+        )
 
 
 def _agree_on(
@@ -283,9 +284,7 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
         where = f" at {of_clients(mixed)}" if mixed else ""
         warnings.append(f"column {name!r} has numbers and text{where}; it is taken for text")
     _warn_of_unlisted(name, texts, warnings)
-    different, rows = len(_count_levels(filled.values())), sum(column.present for column in filled.values())
-    few = few and different <= max(rows // 2, _MAX_VALUES_LIKE_CLASSES)
-    if not few:
+    if unlisted and not texts:
         warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
     return few
 

@@ -26,19 +26,18 @@ def summarise(
     classes: bool,
     most_levels: int,
     categories: Collection[str] = (),
-    *,
-    freely: bool = False,
+    listed: Collection[str] = (),
 ) -> tuple[ColumnSummary, ...]:
     """Return a summary of every column; `Describe` defines which of them list their distinct values.
 
-    `freely` lists them also where rows have hardly a value twice.
+    Columns of text that are `listed` do so however few rows there are.
     """
     max_numbers = {target: most_levels if classes else _ALWAYS_LISTED} | dict.fromkeys(categories, most_levels)
-    always, otherwise = {target: _CLASSES_ALWAYS_LISTED}, most_levels if freely else _ALWAYS_LISTED
+    always = dict.fromkeys(listed, most_levels) | {target: _CLASSES_ALWAYS_LISTED}
     found = _summarise_plain(rows)
     for name in rows.columns:
         if name not in found or found[name].distinct <= max_numbers.get(name, 0):  # it may be listed
-            limits = max_numbers.get(name, 0), most_levels, always.get(name, otherwise)
+            limits = max_numbers.get(name, 0), most_levels, always.get(name, _ALWAYS_LISTED)
             found[name] = _summarise(name, typed(rows[name]), *limits)
     return tuple(found[name] for name in rows.columns)
 

@@ -82,7 +82,8 @@ def read_clients(
     if len(clients) < 2:
         raise InputError(f"there is one client only ({shown(*clients)}); comity needs at least two")
     check_names(clients)
-    return tuple(Client(name, rows, policy, group=group) for name, rows in clients.items())
+    listed = _shared_levels(clients.values())
+    return tuple(Client(name, rows, policy, group=group, listed=listed) for name, rows in clients.items())
 
 
 def read_rows(
@@ -189,6 +190,28 @@ def _partly_text(frames: Collection[pd.DataFrame]) -> list[str]:
             if frame[name].notna().any():
                 kinds.setdefault(name, set()).add(isinstance(frame[name].dtype, pd.CategoricalDtype))
     return [name for name, found in kinds.items() if len(found) > 1]
+
+
+def _shared_levels(frames: Collection[pd.DataFrame]) -> tuple[str, ...]:
+    """Return the columns of text whose values occur in two rows or more on average, over all clients.
+
+    A client with few rows may have each of them once, as the months of a year. Columns with values without a letter
+    are not returned: these may be numbers, or dates.
+    """
+    found = []
+    for name in dict.fromkeys(name for frame in frames for name in frame.columns):
+        columns = [frame[name] for frame in frames if name in frame.columns]
+        if not all(isinstance(each.dtype, pd.CategoricalDtype) for each in columns):
+            continue
+        levels = {level for each in columns for level in each.cat.categories}
+        if 2 * len(levels) <= sum(each.notna().sum() for each in columns) and all(map(_is_word, levels)):
+            found.append(name)
+    return tuple(found)
+
+
+def _is_word(level: object) -> bool:
+    text = level_of(level)
+    return any(map(str.isalpha, text)) and bool(pd.isna(pd.to_numeric(text, errors="coerce")))
 
 
 def _frame(columns: dict[str, Values], *, copy: bool = False) -> pd.DataFrame:

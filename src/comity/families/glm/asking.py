@@ -36,7 +36,23 @@ from comity.questions.schema import Schema
 _EXPANSIONS = 5  # rounds in which models of classes approach their optimum
 _NOISE_OF_CLASSES = 0.5  # twice the log loss is minus the logarithm of a likelihood, up to a constant
 _POOLED_PRECISION = 1.0  # of the parameters of one model for all
-_MAX_CHANGE = 5.0  # of a parameter in one step: features are standardised
+_TINY = 1e-300
+_MAX_STEP = 3.0  # by which the scores of a client's rows, or of all rows, change in one step: their root mean square
+
+
+def _shortened(steps: Floats, flat: Floats) -> Floats:
+    """Return Newton steps (…, d), shortened where scores would change too much.
+
+    Args:
+        steps: Changes of the parameters.
+        flat: The mean curvature of a row (…, d, d) where all parameters are zero: a quarter of the squared scores.
+
+    >>> _shortened(np.array([[1.0, 0.0], [8.0, 6.0]]), np.eye(2) / 4)
+    array([[1. , 0. ],
+           [2.4, 1.8]])
+    """
+    squares = 4 * (steps * (flat @ steps[..., None])[..., 0]).sum(axis=-1, keepdims=True)
+    return np.asarray(steps * np.minimum(1.0, _MAX_STEP / np.sqrt(np.maximum(squares, _TINY))))
 
 
 def _tested_parts(answers: Mapping[str, MomentsAnswer]) -> Parts:
@@ -154,15 +170,17 @@ class BorrowingOfClasses(Asking):
             turned = (curvatures[:, 0] @ models[..., None])[..., 0]
             level = losses[:, 0] - ((slopes[:, 0] - turned / 2) * models).sum(axis=1)
             rows = np.array([each.rows[0] for each in answers.values()])
+            if not number:
+                flat = curvatures[:, 0] / np.maximum(rows, 1.0)[:, None, None]
             if not rows.any():
                 pooled = np.mean([each.parameters[0] for each in self._own], axis=0)
                 return np.tile(pooled, (len(clients), 1)), pooled
             sums = Sums(curvatures[:, 0] / 2, (turned - slopes[:, 0]) / 2, level, rows)
             found = Hierarchy.learn(sums, self._intercepts, _NOISE_OF_CLASSES).models
-            models = models + np.clip(found - models, -_MAX_CHANGE, _MAX_CHANGE)
+            models = models + _shortened(found - models, flat)
             system = curvatures[:, 1].sum(axis=0) + np.diag(precision)
             step = np.linalg.solve(system, slopes[:, 1].sum(axis=0) + precision * pooled)
-            pooled = pooled - np.clip(step, -_MAX_CHANGE, _MAX_CHANGE)
+            pooled = pooled - _shortened(step, np.average(flat, axis=0, weights=rows))
         return models, pooled
 
     @property

@@ -25,6 +25,7 @@ _SHARED_COLUMNS = 4.0  # clients' worth of evidence that all slopes vary alike
 _MAX_CLIENTS = 300  # from whom it is learned: a sample, drawn at random, of more
 _MAX_STEPS = 40
 _MIN_CHANGE = 2e-3  # of the variances in a step, relative
+_MIN_NOISE = 1e-6  # in units of the target's variance: with less, rounding would decide
 _TINY = 1e-9
 _LOOSE = 1e2  # the least prior variance of a set's intercept, in units of the target's variance
 
@@ -80,7 +81,7 @@ class Hierarchy:
             if noise is None:
                 unsure = posterior + drawn @ of_mean @ drawn.transpose(0, 2, 1)
                 left = sums.losses(models) + np.einsum("nij,nji->n", unsure, sums.gram)
-                variance = max(float(left.sum()) / rows, _TINY)
+                variance = max(float(left.sum()) / rows, _MIN_NOISE)
             if np.abs(np.diag(spread) / before - 1).max() < _MIN_CHANGE:
                 break
         return cls(sums, intercepts, mean, spread, variance, models)
