@@ -38,7 +38,7 @@ _PRIOR_OF_ALIKE = 3.0  # the logarithm of the odds that it is
 _IF_UNLIKE = 0.25  # the probability that one which is not brings something
 _SURE_OF_ONE = 0.75  # how far the odds of a single collaborator, the best of many, are as good as they seem
 _FOLLOWING = 0.5  # of what is worth it, for a client among clients to whom it is worth it
-_GIVEN_UP, _MAX_GIVEN_UP = 0.02, 0.001  # for a smaller set: of the best expected gain, but no more of the loss
+_GIVEN_UP, _MAX_GIVEN_UP = 0.02, 0.003  # for a smaller set: of the best expected gain, but no more of the loss
 
 
 class Lender(Protocol):
