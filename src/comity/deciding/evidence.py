@@ -27,7 +27,7 @@ from comity.core.arrays import Booleans, Floats, Integers
 _SCALES = np.array([1.2, 4.0, 12.0, 40.0])  # with the first, the models are right; on new rows they lie further apart
 _SEEN_BEFORE = np.array([8.0, 2.0, 1.0, 0.5])  # clients of each scale that are taken as seen
 # The expected level of g(q) / q and its precision: alone and for the rest, to decide; and alone, to report.
-_ALONE, _REST, _REPORTED = (1.35, 1.5), (1.0, 1.5), (1.15, 0.3)
+_ALONE, _REST, _REPORTED = (1.35, 1.5), (1.0, 1.5), (1.3, 0.15)
 _PRIOR_OF_SLOPE, _PRIOR_OF_FACTOR = 2.0, 4.0  # precisions
 _PRIOR_OF_SERVED = 8.0  # the logarithm of the odds that the common procedure does not hurt a client
 _ROWS_FOR_TAILS = 10.0  # rows whose losses are as good as none, before a client's own are believed
