@@ -88,6 +88,11 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "folds": (lambda f: f, ("--search", "spo", "--folds", "13"), ("'North' has 24 rows, too few for 13 folds",)),
     "nameless rows": (with_value("site", 3, None), (), ("column 'site'", "missing in 1 of 72 rows")),
     "client all missing": (emptied("South", *FEATURES), (), ("client 'South' has no value in any column",)),
+    "clients all missing": (
+        lambda frame: emptied("South", *FEATURES)(emptied("West", *FEATURES)(frame)),
+        (),
+        ("clients 'South', 'West' have no value in any column", "--without South --without West"),
+    ),
     "target missing": (with_value("effect", 30, None), (), ("target 'effect' is missing in 1 row of client 'South'",)),
     "target gone at a client": (emptied("West", "effect"), (), ("target 'effect' is missing in 24 rows", "'West'")),
     "constant target": (lambda f: f.assign(effect=2.5), (), ("target 'effect' is", "2.5", "nothing to predict")),

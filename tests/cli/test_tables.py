@@ -107,8 +107,49 @@ def test_dates_that_cannot_be_read_or_predicted(comity: Run, tmp_path: Path) -> 
     mostly = [*DAYS[:60].strftime("%Y-%m-%d"), *["unknown"] * 12]
     write(numbers().assign(seen=DAYS.strftime("%m/%d/%Y"), left=mostly), tmp_path)
     warned(comity(*SOLVE), f"column 'seen' {message}", f"column 'left' {message}")
+    few = np.resize(["03/05/2024", "04/05/2024", "17/05/2024"], 72)
+    write(numbers().assign(seen=few), tmp_path)
+    warned(
+        comity(*SOLVE),
+        "column 'seen' holds dates that cannot be read; it is taken for text. Write them with the year first, such as "
+        "2024-03-01",
+    )
     write(numbers().assign(effect=DAYS), tmp_path)
     refused(comity(*SOLVE), "the target 'effect' holds dates", "predict a number")
+
+
+def test_months_that_each_client_has_once_are_levels_and_years_are_numbers(comity: Run, tmp_path: Path) -> None:
+    """In a panel, no client has a month or a year twice: they are no identifiers."""
+    months = np.resize(["May", "June", "July", "August", "autumn", "winter"], 72)
+    frame = numbers().assign(site=np.repeat([f"ward {number}" for number in range(12)], 6))
+    write(frame.assign(month=months, year=np.resize(np.arange(2001, 2007), 72)), tmp_path)
+    done = comity(*SOLVE, "--out", "run")
+    assert done.returncode == 0, done
+    assert column(tmp_path, "month")["levels"] == sorted(set(months))
+    assert column(tmp_path, "year")["mean"] == pytest.approx(2003.5)
+    assert "left out" not in done.stderr
+
+
+def test_columns_that_explain_the_target_exactly_and_each_other(comity: Run, tmp_path: Path) -> None:
+    """No noise, and a singular matrix at every client: rounding must not decide."""
+    frame = numbers()
+    frame = frame.assign(sale=frame["dose"] - frame["age"], list=frame["dose"] + frame["pulse"])
+    write(frame.assign(effect=frame["sale"] + frame["age"] + 3), tmp_path)
+    done = comity(*SOLVE, "--out", "run")
+    assert done.returncode == 0, done
+    assert comity("verify", "run").returncode == 0
+
+
+def test_classes_that_a_far_value_tells_apart(comity: Run, tmp_path: Path) -> None:
+    """One client's values are ten times as large, and tell its classes apart: Newton's steps must not run away."""
+    frame = classes()
+    large = frame["site"] == "North"
+    sign = np.where(frame["cured"] == "yes", 1.0, -1.0)
+    write(frame.assign(dose=np.where(large, 30 * sign, sign * 0.01 * frame["dose"])), tmp_path)
+    done = comity("solve", "table.csv", "--client", "site", "--target", "cured", "--out", "run")
+    assert done.returncode == 0, done
+    result = package.Result.load(tmp_path / "run")
+    assert all(np.isfinite(models).all() for models in result.models.values())
 
 
 def test_an_excel_file_is_a_table(comity: Run, tmp_path: Path) -> None:

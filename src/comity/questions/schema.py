@@ -30,6 +30,7 @@ _WORDS_OF_IDENTIFIERS = {"id", "ids", "identifier", "uuid", "guid", "key"}
 _WORDS_OF_NUMBERING = {"nr", "no", "number", "index"}  # of rows, or of visits, weeks, …
 _MAX_LEVELS = 100  # of a column
 _ROUNDING = 1e-9
+_MANY_ROWS = 10  # of a client: that all of their values are missing is a mistake
 _MAX_VALUES_LIKE_CLASSES = 10  # whole numbers with no more different values than these may be classes
 
 
@@ -161,11 +162,11 @@ def agree(
             raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
     candidates = [name for name in names if name != target and name not in exclude]
     _check_everywhere(known, candidates)
-    _check_not_empty(known, candidates)
     warnings: list[str] = []
+    filled = _without_empty(known, candidates, warnings)
     columns: dict[str, NumberColumn | CategoryColumn] = {}
     for name in candidates:
-        here = {client: known[client][name] for client in known}
+        here = {client: filled[client][name] for client in filled}
         column = _agree_on(name, here, warnings, keep=name in keep, category=name in categories)
         if column is not None:
             columns[name] = column
@@ -210,15 +211,21 @@ def _check_everywhere(known: Mapping[str, Mapping[str, ColumnSummary]], names: l
         )
 
 
-def _check_not_empty(known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str]) -> None:
-    """Check that every client has a value in at least one of these columns."""
+def _without_empty(
+    known: Mapping[str, Mapping[str, ColumnSummary]], names: list[str], warnings: list[str]
+) -> Mapping[str, Mapping[str, ColumnSummary]]:
+    """Return the columns of clients that have a value in at least one; others are an error, but for small clients."""
     empty = [client for client, columns in known.items() if all(columns[name].kind == "empty" for name in names)]
-    if names and empty:
-        has, them = ("have", "these clients") if empty[1:] else ("has", "the client")
+    if not names or not empty:
+        return known
+    what = f"{of_clients(empty)} {'have' if empty[1:] else 'has'} no value in any column but the target"
+    if len(empty) == len(known) or any(known[client][names[0]].missing >= _MANY_ROWS for client in empty):
         raise InputError(
-            f"{of_clients(empty)} {has} no value in any column but the target: all are missing; fill them in, or leave "
-            f"{them} out with {mention('without', empty[:_MAX_NAMES_SHOWN])}"
+            f"{what}: all are missing; fill them in, or leave {'these clients' if empty[1:] else 'the client'} out with "
+            f"{mention('without', empty[:_MAX_NAMES_SHOWN])}"
         )
+    warnings.append(f"{what}; they are taken for missing")
+    return {client: columns for client, columns in known.items() if client not in empty}
 
 
 def _agree_on(
@@ -286,6 +293,11 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
     _warn_of_unlisted(name, texts, warnings)
     if unlisted and not texts:
         warnings.append(f"column {name!r} has too many different values to learn from, and is left out")
+    elif "dates" in looks:
+        warnings.append(
+            f"column {name!r} holds dates that cannot be read; it is taken for text. Write them with the year first, "
+            "such as 2024-03-01"
+        )
     return few
 
 

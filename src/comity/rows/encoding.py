@@ -116,7 +116,7 @@ def _summarise_text(
     # Codes such as 12e4 among many texts are not numbers; a few texts among many numbers are a mistake.
     elif readable.any() if listed else 2 * readable.sum() >= len(texts):
         look = "numbers and text"
-    elif not listed and 2 * (texts.map(read_date).notna() | texts.str.fullmatch(_SLASH_DATE)).sum() >= len(texts):
+    elif 2 * (texts.map(read_date).notna() | texts.str.fullmatch(_SLASH_DATE)).sum() >= len(texts):
         look = "dates"
     elif 2 * summary.distinct > len(texts) and texts.str.split().str.len().mean() >= _MIN_WORDS_OF_FREE_TEXT:
         look = "free text"

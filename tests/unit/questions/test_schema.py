@@ -106,3 +106,15 @@ def test_columns_that_may_be_measurements(values: list[object]) -> None:
     found = agreed({"A": values, "B": values})
     assert isinstance(found.schema.columns[0], NumberColumn)
     assert found.warnings == ()
+
+
+def test_a_small_client_without_any_value_does_not_end_the_job() -> None:
+    many = {"x": [1.0, 2.0, 4.0], "z": ["a", "b", "a"], "y": [1.0, 2.0, 3.0]}
+    some, none = (
+        summarise(pd.DataFrame(each), "y", False, 100) for each in (many, {"x": [None], "z": [None], "y": [2]})
+    )
+    found = agree({"A": some, "B": none, "C": some}, "y")
+    assert found.schema.columns == agree({"A": some, "C": some}, "y").schema.columns
+    assert found.warnings == ("client 'B' has no value in any column but the target; they are taken for missing",)
+    with pytest.raises(InputError, match="no value in any column"):
+        agree({"A": none, "B": none}, "y")
