@@ -220,8 +220,9 @@ def _without_empty(
         return known
     what = f"{of_clients(empty)} {'have' if empty[1:] else 'has'} no value in any column but the target"
     if len(empty) == len(known) or any(known[client][names[0]].missing >= _MANY_ROWS for client in empty):
+        whom = "these clients" if empty[1:] else "the client"
         raise InputError(
-            f"{what}: all are missing; fill them in, or leave {'these clients' if empty[1:] else 'the client'} out with "
+            f"{what}: all are missing; fill them in, or leave {whom} out with "
             f"{mention('without', empty[:_MAX_NAMES_SHOWN])}"
         )
     warnings.append(f"{what}; they are taken for missing")

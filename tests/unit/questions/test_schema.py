@@ -115,6 +115,6 @@ def test_a_small_client_without_any_value_does_not_end_the_job() -> None:
     )
     found = agree({"A": some, "B": none, "C": some}, "y")
     assert found.schema.columns == agree({"A": some, "C": some}, "y").schema.columns
-    assert found.warnings == ("client 'B' has no value in any column but the target; they are taken for missing",)
+    assert found.warnings[0] == "client 'B' has no value in any column but the target; they are taken for missing"
     with pytest.raises(InputError, match="no value in any column"):
         agree({"A": none, "B": none}, "y")
