@@ -37,7 +37,8 @@ class Client(Respondent):
         log_file: A file to which the log is appended; what its entries spent counts as spent.
         group: A column whose rows with equal values, such as those of one patient, are held out together. Nothing else
             is done with it, and it is not described to anybody.
-        listed: Columns of text whose values are no secret: they are listed however few rows there are.
+        listed: Columns of text whose values are listed however few rows there are, up to a hundred, unless disclosure
+            is limited. They are known where all tables are read in one process, never at a site of a federation.
 
     Raises:
         InputError: If the name is empty, two columns have the same name, or the group is missing.

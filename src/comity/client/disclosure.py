@@ -200,7 +200,8 @@ class Disclosed:
 
     def _summary(self, frame: pd.DataFrame, question: Describe) -> Description:
         most = min(question.most_levels, _MAX_LEVELS)
-        columns = summarise(frame, question.target, question.classes, most, question.categories, self.listed)
+        listed = () if self.limited else self.listed
+        columns = summarise(frame, question.target, question.classes, most, question.categories, listed)
         if self.limited:
             columns = tuple(each if each.name == question.target else _of_common(each, self.least) for each in columns)
         return Description(len(frame), columns)

@@ -341,6 +341,7 @@ class _Borrower:
             brought = np.where(last, self.alone[to] - self.loss[to], brought)
             gaining = self._probability(self.alone - self.loss, self.sets)[to]
             chance = np.where(last, gaining, self.posterior.probability_of_loss(to, brought, error))
+            brought = np.minimum(brought, self.alone[to] - self.loss[to])  # without it, a client may be alone
             strong = np.flatnonzero(~last & (chance > _STRONG))
             if strong.size:
                 chance[strong] = self._if_alike(chance[strong], to[strong], [members[at] for at in strong])

@@ -94,7 +94,7 @@ class Posterior:
         alone: The expected excess losses alone (N,) as they are reported: they lean less on what is usual.
         errors: The standard errors (S, N) of the excess loss alone with each of the scales s, if g is right.
         weights: How likely each of the scales is for each client (S, N).
-        common_error: What it has in addition because g is uncertain (N,), which is common to all clients.
+        common_error: What it has in addition because the g that is reported is uncertain (N,): common to all clients.
         curves: g for being alone, and for the rest.
     """
 

@@ -225,7 +225,7 @@ def _without_empty(
             f"{what}: all are missing; fill them in, or leave {whom} out with "
             f"{mention('without', empty[:_MAX_NAMES_SHOWN])}"
         )
-    warnings.append(f"{what}; they are taken for missing")
+    warnings.append(f"{what}; usual values are taken for them")
     return {client: columns for client, columns in known.items() if client not in empty}
 
 
@@ -374,7 +374,8 @@ def _count_levels(columns: Iterable[ColumnSummary]) -> Counter[str]:
 def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
     """Return why a column cannot be a measurement: it holds free text, dates that cannot be read, or identifiers.
 
-    An identifier has no value twice at any client, over 50 rows or more. It is text; or whole numbers with a name such
+    An identifier has no value twice at any client, over 50 rows or more. It is text, with hardly a value twice at
+    all clients if these list them; or whole numbers with a name such
     as id or key; or whole numbers that differ between all rows as far as their spread tells, and either run like the
     numbers of rows, at each client or in the whole, or have a word such as number in their name. The years of a panel,
     which all clients share, are a measurement.
@@ -396,7 +397,7 @@ def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
         else all(column.look == "" for column in columns) or _words(name) & _WORDS_OF_IDENTIFIERS
     ):
         return "looks like an identifier (text, and no client has a value twice) and is left out"
-    if not all(column.whole for column in columns):
+    if not all(column.whole and math.isfinite(column.squares) for column in columns):
         return ""
     named = bool(_words(name) & _WORDS_OF_IDENTIFIERS)
     spread = 12 * _pool(columns)[1] ** 2 / (rows**2 - 1)  # at least 1 if all differ, and 1 for the numbers from 1 to n

@@ -16,7 +16,8 @@ class Describe:
     """Asks for a summary of the client's columns, from which a common schema is agreed. Answer: `Description`.
 
     A summary lists the values of a column only where a model needs them as levels or classes: text columns with at most
-    `most_levels` values that occur in two rows on average, so that names and identifiers stay with the client; and
+    `most_levels` values that occur in two rows on average, so that names and identifiers stay with the client (a
+    client that is read with all others, in one process, counts the rows of all); and
     `target`, the column to predict, if it has two values, or up to `most_levels` when it is text or `classes` says that
     its numbers are classes (more than 20 only with two rows each on average); and numbers in the columns `categories`,
     as if they were text.

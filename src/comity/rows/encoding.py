@@ -1,5 +1,6 @@
 """Rows as numbers: summaries of columns for agreeing on a schema, and the encoding that a schema prescribes."""
 
+import re
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -30,7 +31,7 @@ def summarise(
 ) -> tuple[ColumnSummary, ...]:
     """Return a summary of every column; `Describe` defines which of them list their distinct values.
 
-    Columns of text that are `listed` do so however few rows there are.
+    Columns of text that are `listed` do so however few rows there are, up to `most_levels` values.
     """
     max_numbers = {target: most_levels if classes else _ALWAYS_LISTED} | dict.fromkeys(categories, most_levels)
     always = dict.fromkeys(listed, most_levels) | {target: _CLASSES_ALWAYS_LISTED}
@@ -116,11 +117,18 @@ def _summarise_text(
     # Codes such as 12e4 among many texts are not numbers; a few texts among many numbers are a mistake.
     elif readable.any() if listed else 2 * readable.sum() >= len(texts):
         look = "numbers and text"
-    elif 2 * (texts.map(read_date).notna() | texts.str.fullmatch(_SLASH_DATE)).sum() >= len(texts):
+    elif 2 * _count_dates(texts) >= len(texts):
         look = "dates"
     elif 2 * summary.distinct > len(texts) and texts.str.split().str.len().mean() >= _MIN_WORDS_OF_FREE_TEXT:
         look = "free text"
     return replace(summary, kind="text", levels=_levels(present) if listed else None, look=look)
+
+
+def _count_dates(texts: pd.Series) -> int:
+    """Return how many texts are dates, or would be if they said which is the day."""
+    counts = texts.value_counts()
+    dates = [read_date(text) is not None or re.fullmatch(_SLASH_DATE, text) is not None for text in counts.index]
+    return int(counts.to_numpy()[dates].sum())
 
 
 def _count_rows(numbers: Floats) -> bool:

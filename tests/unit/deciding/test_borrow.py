@@ -306,3 +306,9 @@ def test_what_is_reported_may_differ_from_what_clients_decided_by(
     np.testing.assert_allclose(found.gains[ModelKind.BEST], gain)
     np.testing.assert_allclose(found.gains[ModelKind.COALITION], [gain, gain, 0.0, 0.0])
     assert found.certificate.proved
+
+
+def test_no_collaborator_brings_more_than_all_of_them() -> None:
+    found = borrow(ByHand(0.9), "abcd", 0.0)
+    gains = dict(zip("abcd", found.gains[ModelKind.COALITION], strict=True))
+    assert all(each.value <= gains[each.receiver] + 1e-12 for each in found.contributions)

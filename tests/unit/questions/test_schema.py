@@ -115,6 +115,11 @@ def test_a_small_client_without_any_value_does_not_end_the_job() -> None:
     )
     found = agree({"A": some, "B": none, "C": some}, "y")
     assert found.schema.columns == agree({"A": some, "C": some}, "y").schema.columns
-    assert found.warnings[0] == "client 'B' has no value in any column but the target; they are taken for missing"
+    assert found.warnings[0] == "client 'B' has no value in any column but the target; usual values are taken for them"
     with pytest.raises(InputError, match="no value in any column"):
         agree({"A": none, "B": none}, "y")
+
+
+def test_a_huge_value_is_named_and_not_pooled() -> None:
+    with pytest.raises(InputError, match="too large"):
+        agreed({"A": list(range(30)), "B": [*range(30, 59), 1e200]})

@@ -1,5 +1,6 @@
 """Clients with their rows, read from tables."""
 
+import math
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -82,7 +83,7 @@ def read_clients(
     if len(clients) < 2:
         raise InputError(f"there is one client only ({shown(*clients)}); comity needs at least two")
     check_names(clients)
-    listed = _shared_levels(clients.values())
+    listed = () if math.isfinite(policy.disclosure) else _shared_levels(clients.values())
     return tuple(Client(name, rows, policy, group=group, listed=listed) for name, rows in clients.items())
 
 
@@ -195,14 +196,15 @@ def _partly_text(frames: Collection[pd.DataFrame]) -> list[str]:
 def _shared_levels(frames: Collection[pd.DataFrame]) -> tuple[str, ...]:
     """Return the columns of text whose values occur in two rows or more on average, over all clients.
 
-    A client with few rows may have each of them once, as the months of a year. Columns with values without a letter
-    are not returned: these may be numbers, or dates.
+    A client with few rows may have each of them once, as the months of a year. A column with a value that has no
+    letter, or reads as a number, is not returned.
     """
     found = []
     for name in dict.fromkeys(name for frame in frames for name in frame.columns):
-        columns = [frame[name] for frame in frames if name in frame.columns]
-        if not all(isinstance(each.dtype, pd.CategoricalDtype) for each in columns):
+        having = [frame for frame in frames if name in frame.columns and frame[name].notna().any()]
+        if not having or not all(isinstance(frame[name].dtype, pd.CategoricalDtype) for frame in having):
             continue
+        columns = [frame[name] for frame in having]
         levels = {level for each in columns for level in each.cat.categories}
         if 2 * len(levels) <= sum(each.notna().sum() for each in columns) and all(map(_is_word, levels)):
             found.append(name)

@@ -45,7 +45,8 @@ def _shortened(steps: Floats, flat: Floats) -> Floats:
 
     Args:
         steps: Changes of the parameters.
-        flat: The mean curvature of a row (…, d, d) where all parameters are zero: a quarter of the squared scores.
+        flat: The mean curvature of a row (…, d, d) where all parameters are zero. For two classes it measures a quarter
+            of the squared scores, for more their variance over classes.
 
     >>> _shortened(np.array([[1.0, 0.0], [8.0, 6.0]]), np.eye(2) / 4)
     array([[1. , 0. ],

@@ -329,3 +329,16 @@ def test_a_directory_cannot_be_read_as_rows(tmp_path: Path) -> None:
 def test_rows_to_predict(tmp_path: Path) -> None:
     assert plain(read_rows(written(tmp_path, "t.csv", TABLE))) == plain(FRAME)
     assert plain(read_rows(FRAME)) == plain(FRAME)
+
+
+def test_words_that_clients_share_are_listed_however_the_tables_are_given() -> None:
+    """An empty column of one client says nothing; who limits what it discloses lists nothing that is rare."""
+    frame = pd.DataFrame(
+        {"ward": np.repeat(["A", "B", "C"], 4), "season": ["spring", "summer", "autumn", "winter"] * 3}
+    )
+    frame.loc[frame["ward"] == "C", "season"] = None
+    apart = {name: rows.drop(columns="ward") for name, rows in frame.groupby("ward")}
+    for clients in (read_clients(frame, "ward"), read_clients(apart)):
+        assert [client.listed for client in clients] == [("season",)] * 3
+    limited = read_clients(frame, "ward", Policy(disclosure=0.5))
+    assert [client.listed for client in limited] == [()] * 3
