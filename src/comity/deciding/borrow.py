@@ -202,7 +202,7 @@ class _Borrower:
         for i in np.flatnonzero(self.first).tolist():
             self._record(i, np.flatnonzero(self.sets[i]), self.loss[i])
         equilibrium = find_equilibrium(self.clients, collaborators_of_many=self._answer)
-        best_loss = self._report_alone()
+        self._report_alone()
         contributions = self._contributions(equilibrium)
         game = Game(
             (self.clients[i], [self.clients[j] for j in sorted(members)], -loss)
@@ -211,7 +211,7 @@ class _Borrower:
         forgiven = dict(zip(self.clients, self.tolerance.tolist(), strict=True))
         models = {ModelKind.COALITION: self.model, ModelKind.BEST: best}
         pull = np.array([self.lender.pull_of(number) for number in self.by.tolist()])
-        gains = {ModelKind.COALITION: self.alone - self.loss, ModelKind.BEST: self.alone - best_loss}
+        gains = {ModelKind.COALITION: self.alone - self.loss, ModelKind.BEST: self.alone - self.least_loss}
         errors = {
             kind: np.where(sets.sum(axis=1) > 1, self.error, 0.0)
             for kind, sets in ((ModelKind.COALITION, self.sets), (ModelKind.BEST, self.wishes))
@@ -237,17 +237,14 @@ class _Borrower:
             certificate=certify(equilibrium, game, forgiven=forgiven),
         )
 
-    def _report_alone(self) -> Floats:
-        """Replace the losses alone by which clients decided by those that are reported; return the losses at best."""
-        single, wishes_none = (sets.sum(axis=1) == 1 for sets in (self.sets, self.wishes))
-        joined = np.where(single, np.where(wishes_none, -np.inf, self.least_loss), self.loss)
-        reported = np.maximum(self.lender.level + self.posterior.alone, np.maximum(joined + _MIN_GAIN, 0.0))
-        self.tolerance += np.where(single, np.maximum(reported - self.alone, 0.0), 0.0)
-        self.loss = np.where(single, reported, self.loss)
-        self.alone = reported
-        for i, loss in enumerate(reported.tolist()):
-            self.records[i, frozenset({i})] = loss
-        return np.where(wishes_none, reported, self.least_loss)
+    def _report_alone(self) -> None:
+        """Replace the losses alone by which members of coalitions decided by those that are reported.
+
+        They stay above the losses in the coalitions, for the proof. Who stays alone keeps the loss by which it decided.
+        """
+        reported = np.maximum(self.lender.level + self.posterior.alone, self.loss + _MIN_GAIN)
+        for i in np.flatnonzero(self.sets.sum(axis=1) > 1).tolist():
+            self.alone[i] = self.records[i, frozenset({i})] = float(reported[i])
 
     def _drop_bridges(self) -> None:
         """Leave out collaborators with little support: one chance likeness must not tie two groups together."""

@@ -292,7 +292,7 @@ def test_edges_with_a_single_giver_are_never_quite_sure() -> None:
 def test_what_is_reported_may_differ_from_what_clients_decided_by(
     reported: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sets stay as they are; who joined gains something at least, and a client alone is told what is reported."""
+    """Sets stay as they are; who joined gains something at least, and who is alone keeps its loss."""
     decided = borrow(ByHand(0.9), "abcd", 0.0)
 
     def weigh_again(evidence: Evidence) -> Posterior:
@@ -301,9 +301,10 @@ def test_what_is_reported_may_differ_from_what_clients_decided_by(
     monkeypatch.setattr("comity.deciding.borrow.weigh", weigh_again)
     found = borrow(ByHand(0.9), "abcd", 0.0)
     np.testing.assert_array_equal(found.sets, decided.sets)
-    np.testing.assert_allclose(found.alone, max(reported, 0.5 + 1e-9))
     gain = max(reported - 0.5, 1e-9)
-    np.testing.assert_allclose(found.gains[ModelKind.BEST], gain)
+    np.testing.assert_allclose(found.alone[:2], 0.5 + gain)
+    np.testing.assert_allclose(found.alone[2:], decided.alone[2:])
+    np.testing.assert_allclose(found.gains[ModelKind.BEST][:2], gain)
     np.testing.assert_allclose(found.gains[ModelKind.COALITION], [gain, gain, 0.0, 0.0])
     assert found.certificate.proved
 
