@@ -9,7 +9,7 @@ from scipy import sparse
 
 from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.kinds import ModelKind
-from comity.deciding.borrow import Borrowed, borrow
+from comity.deciding.borrow import Borrowed, _given_up, borrow
 from comity.deciding.evidence import Evidence, Posterior, weigh
 from comity.families.glm.borrowing import Borrowing
 from support.parts import parts_of, planted, two_opposite_groups
@@ -309,7 +309,21 @@ def test_what_is_reported_may_differ_from_what_clients_decided_by(
     assert found.certificate.proved
 
 
-def test_no_collaborator_brings_more_than_all_of_them() -> None:
-    found = borrow(ByHand(0.9), "abcd", 0.0)
-    gains = dict(zip("abcd", found.gains[ModelKind.COALITION], strict=True))
+def test_no_collaborator_brings_more_than_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a member is told that it hardly gains, none of its collaborators can bring more."""
+
+    def weigh_again(evidence: Evidence) -> Posterior:
+        return replace(weigh(evidence), alone=np.full(len(evidence.final), -1.0))
+
+    plain = two_groups()
+    monkeypatch.setattr("comity.deciding.borrow.weigh", weigh_again)
+    found = borrow(Borrowing(two_opposite_groups(), 1), NAMES, 0.0)
+    assert found.equilibrium == plain.equilibrium
+    assert any(each.value > 1e-3 for each in plain.contributions)
+    gains = dict(zip(NAMES, found.gains[ModelKind.COALITION], strict=True))
     assert all(each.value <= gains[each.receiver] + 1e-12 for each in found.contributions)
+
+
+def test_a_smaller_set_gives_up_a_share_of_the_gain_or_of_the_loss_whichever_is_less() -> None:
+    gain, loss = np.array([0.01, 0.5, -0.1]), np.array([1.0, 0.5, 1.0])
+    np.testing.assert_allclose(_given_up(gain, loss), [0.02 * 0.01, 0.003 * 0.5, 0.0])

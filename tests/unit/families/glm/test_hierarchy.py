@@ -1,5 +1,7 @@
 """The hierarchy of clients' models: its limits, and what it learns from data drawn from it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -118,3 +120,15 @@ def test_some_of_many_clients_stand_for_all_whatever_their_order() -> None:
     assert abs(found.mean[0]) < 0.5, "of every second client it would be 2"
     assert found.spread[0, 0] == pytest.approx(4.0, rel=0.1)
     np.testing.assert_allclose(found.models, models, atol=0.8)
+
+
+def test_exact_fits_leave_some_noise() -> None:
+    """Columns that add up to each other, and a target without noise: what is left would be rounding."""
+    clients = planted(np.tile([1.0, -0.5, 0.0], (4, 1)), [30] * 4, 0.0)
+    doubled = [
+        replace(each, columns=np.column_stack([each.columns[:, :2].sum(axis=1), each.columns])) for each in clients
+    ]
+    found = Hierarchy.learn(sums_of(doubled), 1)
+    assert found.noise == pytest.approx(1e-6)
+    assert np.isfinite(found.models).all()
+    assert np.abs(found.models).max() < 10
