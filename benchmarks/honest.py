@@ -19,7 +19,7 @@ SETTINGS = (
     Setting("near, classes", 4, 100, 8, apart=0.35, task="classes", scale=2.0),
     Setting("identical, classes", 4, 100, 8, task="classes", scale=2.0),
 )
-SEEDS = range(900_000, 900_060)  # of each setting; others chose the constants
+SEEDS = range(900_000, 900_060)  # of each setting; the constants were chosen on others
 _QUANTILE = 1.96  # of the normal distribution, for an interval of 95 %
 _COALITION = list(ModelKind).index(ModelKind.COALITION)
 
