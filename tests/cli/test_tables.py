@@ -130,23 +130,47 @@ def test_months_that_each_client_has_once_are_levels_and_years_are_numbers(comit
     assert "left out" not in done.stderr
 
 
-def test_columns_that_explain_the_target_exactly_and_each_other(comity: Run, tmp_path: Path) -> None:
-    """No noise, and a singular matrix at every client: rounding must not decide."""
-    frame = numbers()
-    frame = frame.assign(sale=frame["dose"] - frame["age"], list=frame["dose"] + frame["pulse"])
-    write(frame.assign(effect=frame["sale"] + frame["age"] + 3), tmp_path)
+def test_prices_that_explain_the_target_exactly_and_each_other(comity: Run, tmp_path: Path) -> None:
+    """Some are the same in all rows of a shop: without a least noise, matrices are singular."""
+    rng = np.random.default_rng(2)
+    shops = []
+    for number, shop in enumerate("abcde"):
+        frame = pd.DataFrame({"site": shop, "week": rng.integers(0, 50, 80)})
+        frame["price"] = np.where(frame["week"] > 25, 1.69, 1.59) + 0.1 * number
+        frame["other"] = 2.09 + 0.04 * number * (number % 2)
+        frame["off"] = rng.choice([0, 0, 0, 0.1, 0.3], 80)
+        frame["otheroff"] = rng.choice([0, 0, 0.2, 0.4], 80) if number != 2 else 0.0
+        shops.append(frame.assign(number=number))
+    frame = pd.concat(shops, ignore_index=True)
+    frame["loyal"] = rng.random(len(frame))
+    frame["otherprice"], frame["list"] = frame["other"] - frame["otheroff"], frame["other"] - frame["price"]
+    frame["pct"], frame["otherpct"] = frame["off"] / frame["price"], frame["otheroff"] / frame["other"]
+    frame["effect"] = frame["price"] - frame["off"]
+    frame["diff"], frame["special"] = frame["otherprice"] - frame["effect"], (frame["off"] > 0) * 1
+    frame["kind"], frame["seven"] = rng.choice(["x", "y"], len(frame)), np.where(frame["site"] == "e", "yes", "no")
+    write(frame.round(2), tmp_path)
     done = comity(*SOLVE, "--out", "run")
     assert done.returncode == 0, done
     assert comity("verify", "run").returncode == 0
 
 
-def test_classes_that_a_far_value_tells_apart(comity: Run, tmp_path: Path) -> None:
-    """One client's values are ten times as large, and tell its classes apart: Newton's steps must not run away."""
-    frame = classes()
-    large = frame["site"] == "North"
-    sign = np.where(frame["cured"] == "yes", 1.0, -1.0)
-    write(frame.assign(dose=np.where(large, 30 * sign, sign * 0.01 * frame["dose"])), tmp_path)
-    done = comity("solve", "table.csv", "--client", "site", "--target", "cured", "--out", "run")
+def test_classes_told_apart_by_counts_of_very_different_size(comity: Run, tmp_path: Path) -> None:
+    """A large client's counts are forty times a small one's: steps must be shortened, and keep their direction."""
+    rng = np.random.default_rng(0)
+    sizes = {"A": (85, 150), "B": (2600, 6900), "C": (260, 880), "D": (1270, 4340)}
+    sizes |= {"E": (660, 1290), "F": (100, 370), "G": (950, 3790), "H": (840, 3440)}
+    frame = pd.DataFrame(
+        [
+            (site, sex, kind, round(size * share * np.exp(0.3 * rng.normal())))
+            for site, pair in sizes.items()
+            for sex, share in (("f", 0.08), ("m", 1.0))
+            for kind, size in zip(("remanded", "sentenced"), pair, strict=True)
+            for _ in range(24)
+        ],
+        columns=["site", "sex", "kind", "count"],
+    )
+    write(frame, tmp_path)
+    done = comity("solve", "table.csv", "--client", "site", "--target", "sex", "--out", "run")
     assert done.returncode == 0, done
     result = package.Result.load(tmp_path / "run")
     assert all(np.isfinite(models).all() for models in result.models.values())

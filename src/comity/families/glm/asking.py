@@ -41,7 +41,7 @@ _MAX_STEP = 3.0  # by which the scores of a client's rows, or of all rows, chang
 
 
 def _shortened(steps: Floats, flat: Floats) -> Floats:
-    """Return Newton steps (…, d), shortened where scores would change too much.
+    """Return Newton steps (…, d), shortened where scores would change too much; their direction stays.
 
     Args:
         steps: Changes of the parameters.
