@@ -11,7 +11,7 @@ from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.kinds import ModelKind
 from comity.deciding.borrow import Borrowed, _given_up, borrow
 from comity.deciding.evidence import Evidence, Posterior, weigh
-from comity.families.glm.borrowing import Borrowing
+from comity.families.glm.pulled_view import borrowing_of
 from support.parts import parts_of, planted, two_opposite_groups
 
 NAMES = tuple("abcdef")
@@ -20,7 +20,7 @@ CHOSEN = (ModelKind.COALITION, ModelKind.BEST)
 
 @cache
 def two_groups(worth: float = 0.0) -> Borrowed:
-    return borrow(Borrowing(two_opposite_groups(), 1), NAMES, worth)
+    return borrow(borrowing_of(two_opposite_groups(), 1), NAMES, worth)
 
 
 @cache
@@ -29,7 +29,7 @@ def mixed(seed: int) -> Borrowed:
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(2, 4))[rng.integers(0, 2, size=8)]
     rows = planted(centres + 0.2 * rng.normal(size=(8, 4)), rng.integers(4, 60, size=8).tolist(), 0.7, seed=seed)
-    return borrow(Borrowing(parts_of(rows, 5), 1), "abcdefgh", 0.01)
+    return borrow(borrowing_of(parts_of(rows, 5), 1), "abcdefgh", 0.01)
 
 
 def test_the_coalitions_are_the_planted_groups() -> None:
@@ -119,7 +119,7 @@ def test_what_is_returned_fits_together(make: object, arguments: tuple[int, ...]
 
 def test_unrelated_clients_with_very_many_rows_stay_alone() -> None:
     models = np.random.default_rng(1).normal(size=(6, 4))
-    lender = Borrowing(parts_of(planted(models, [3000] * 6, 0.5), 5), 1)
+    lender = borrowing_of(parts_of(planted(models, [3000] * 6, 0.5), 5), 1)
     found = borrow(lender, NAMES, 0.01)
     assert [len(each) for each in found.equilibrium.coalitions] == [1] * 6
     np.testing.assert_array_equal(found.models[ModelKind.COALITION], lender.final[:, 0])
@@ -138,7 +138,7 @@ def test_nothing_is_worth_all_of_the_loss() -> None:
 
 
 def test_two_runs_are_identical() -> None:
-    one, other = two_groups(), borrow(Borrowing(two_opposite_groups(), 1), NAMES, 0.0)
+    one, other = two_groups(), borrow(borrowing_of(two_opposite_groups(), 1), NAMES, 0.0)
     assert one.equilibrium == other.equilibrium
     assert one.game == other.game
     assert one.contributions == other.contributions
@@ -259,7 +259,7 @@ def several(seed: int, noise: float | None, worth: float) -> Borrowed:
     rows = rng.integers(fewest, 60, size=count).tolist()
     centres = rng.normal(size=(3, size))[rng.integers(0, 3, count)]
     models = centres + rng.choice([0, 0.2, 0.6]) * rng.normal(size=(count, size))
-    lender = Borrowing(parts_of(planted(models, rows, 0.7, seed=seed), 5), 1, noise)
+    lender = borrowing_of(parts_of(planted(models, rows, 0.7, seed=seed), 5), 1, noise)
     return borrow(lender, [f"c{number:02}" for number in range(count)], worth)
 
 
@@ -317,7 +317,7 @@ def test_no_collaborator_brings_more_than_all_of_them(monkeypatch: pytest.Monkey
 
     plain = two_groups()
     monkeypatch.setattr("comity.deciding.borrow.weigh", weigh_again)
-    found = borrow(Borrowing(two_opposite_groups(), 1), NAMES, 0.0)
+    found = borrow(borrowing_of(two_opposite_groups(), 1), NAMES, 0.0)
     assert found.equilibrium == plain.equilibrium
     assert any(each.value > 1e-3 for each in plain.contributions)
     gains = dict(zip(NAMES, found.gains[ModelKind.COALITION], strict=True))

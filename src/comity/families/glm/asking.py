@@ -16,6 +16,7 @@ from comity.errors import InputError
 from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.hierarchy import Hierarchy
 from comity.families.glm.own import fit_own
+from comity.families.glm.pulled_view import borrowing_of
 from comity.families.glm.sums import Parts, Sums, without_negative_curvature
 from comity.federation import Federation
 from comity.questions import (
@@ -123,7 +124,7 @@ class BorrowingOfNumbers(Asking):
         self.progress("asking for moments", 0, 1)
         question = Moments(self.schema, self.split, np.empty((0, self.schema.parameters)))
         answers: Mapping[str, MomentsAnswer] = self.federation.ask(question)
-        return Borrowing(_tested_parts(answers), 1, progress=partial(self.progress, "learning from all"))
+        return borrowing_of(_tested_parts(answers), 1, progress=partial(self.progress, "learning from all"))
 
     @cached_property
     def together(self) -> tuple[Floats, float]:
@@ -201,7 +202,7 @@ class BorrowingOfClasses(Asking):
         )
         parts = _tested_parts(answers)
         own = np.stack([each.parameters for each in self._own], axis=1)
-        lender = Borrowing(
+        lender = borrowing_of(
             parts, self._intercepts, _NOISE_OF_CLASSES, own, partial(self.progress, "finding collaborators")
         )
         tested = np.stack([lender.models[0], lender.models[lender.number]])

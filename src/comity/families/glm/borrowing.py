@@ -7,7 +7,7 @@ who is near to whom, and the models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,17 +17,16 @@ from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
 from comity.deciding.evidence import Evidence
 from comity.families.glm.likelihood import Likelihood, best_for_all
-from comity.families.glm.procedures import MAX_COLLABORATORS, Procedure, View, procedures, procedures_near
+from comity.families.glm.procedures import MAX_COLLABORATORS, Procedure, procedures, procedures_near
 from comity.families.glm.sums import Parts, Sums
+from comity.families.glm.view import View
 
 _PRIOR_OF_PULL = 0.5  # for each client but one: a pull c below 1 has a prior weight of c to this power
 _MAX_PRIOR_OF_PULL = 1.0
 _BORROWED_CURVATURE = 4.0  # rows of all clients for each parameter that are added to a client's own second moments
 _BORROWED_NOISE = 20.0  # rows
-_MISFIT = 6.0  # by how much a collaborator that is not like the others changes a model more, squared
 _TINY = 1e-12
 _BATCH = 2e7  # numbers in an array of a batch
-_KEPT = 1e6  # numbers in the sums of a view that keeps what its models are made of
 
 
 class Borrowing:
@@ -35,9 +34,8 @@ class Borrowing:
 
     Args:
         parts: The losses on disjoint parts of the rows.
-        intercepts: How many of the parameters, the last ones, are intercepts.
+        learn: Returns what is learned from a view of the rows: of all, or, by its number, of all but a part.
         noise: The variance of the noise, learned unless given.
-        own: Models alone on all rows and without each part (1 + F, N, d), if they were fitted elsewhere.
         progress: Called while it works.
 
     Attributes:
@@ -50,9 +48,8 @@ class Borrowing:
     def __init__(
         self,
         parts: Parts,
-        intercepts: int,
+        learn: Callable[[Sums, int], View],
         noise: float | None = None,
-        own: Floats | None = None,
         progress: Advance | None = None,
     ) -> None:
         self.parts, self.noise = parts, noise
@@ -61,8 +58,7 @@ class Borrowing:
         self.views = []
         for number, each in enumerate(sums):
             tell(number, len(sums) + 1)
-            keep = not number or each.gram.size <= _KEPT
-            self.views.append(View(each, intercepts, noise, None if own is None else own[number], keep))
+            self.views.append(learn(each, number))
         tell(len(sums), len(sums) + 1)
         self.rows = (parts.by_part.rows * parts.tested).sum(axis=1)
         self.likelihood = Likelihood(self.rows, noise)
@@ -174,7 +170,7 @@ class Borrowing:
             turned = here @ _leaning_moments(view.sums)
             expected.append((turned * here).sum(axis=2))
             products += turned @ here.transpose(0, 2, 1) / self.parts.count
-            spread += self._spread(here, view.covariance(self.common)) / self.parts.count
+            spread += self._left_open(view, here) / self.parts.count
         noise = _variance(products, self._noises[:, None, None], self._wider) / np.maximum(self.rows, 1)[:, None, None]
         apart = self.final - self.final[:, [self.number]]
         alone, common = (
@@ -190,7 +186,7 @@ class Borrowing:
             noise=noise,
             spread=spread,
             final=((apart @ self.curvature) * apart).sum(axis=2),
-            final_spread=self._spread(apart[:, :1], self.covariance)[:, 0, 0],
+            final_spread=self._left_open(self.whole, apart[:, :1])[:, 0, 0],
             moved=np.stack([self._moved(0), self._moved(self.number)], axis=1),
         )
 
@@ -210,26 +206,16 @@ class Borrowing:
         flattered = np.stack(self.optimism, axis=1) / np.maximum(self.rows, 1.0)[:, None]
         return np.asarray(excess + (flattered - flattered[:, [self.number]])[:, None])
 
-    @cached_property
-    def covariance(self) -> Floats:
-        """What the common procedure, on all rows, leaves open of each client's parameters (N, d, d)."""
-        return self.whole.covariance(self.common)
-
-    def _spread(self, apart: Floats, covariance: Floats) -> Floats:
+    def _left_open(self, view: View, apart: Floats) -> Floats:
         """Return the covariance (N, K, K) of excess losses of models that lie apart (N, K, d) from the common one."""
-        turned = apart @ self.curvature
-        return np.asarray(4 * (turned @ covariance) @ turned.transpose(0, 2, 1))
+        return 4 * view.spread(self.common, apart @ self.curvature)
 
     def personal(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return the personal model (P, d) of each target with its set (P, N), which holds it; pulls by procedure."""
         models = np.zeros((target.size, self.parts.whole.size))
-        step = max(1, int(_BATCH // self.parts.whole.size**2))
         for each in np.unique(number).tolist():
             here = np.flatnonzero(number == each)
-            for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
-                for first in range(0, here.size, step):
-                    some = here[first : first + step]
-                    models[some] += weight * self.whole.pulled(pull).models(members[some], target[some])
+            models[here] = self.whole.personal(self.kept[each], target[here], members[here])
         return models
 
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
@@ -241,62 +227,27 @@ class Borrowing:
             apart = one[some] - other[some]
             turned = (self.curvature[target[some]] @ apart[..., None])[..., 0]
             found[some] = (turned * apart).sum(axis=1)
-            spread = np.einsum("pa,pab,pb->p", turned, self.covariance[target[some]], turned)
+            spread = self.whole.spread(self.common, turned[:, None], target[some])[:, 0, 0]
             deviation[some] = 2 * np.sqrt(np.maximum(spread, 0.0))
         return found, deviation
 
     def misfit(
         self, target: Integers, members: sparse.csr_array, without: sparse.csr_array, number: Integers
     ) -> Floats:
-        """Return log likelihood ratios (P,) that a collaborator is not like the others of a target's set.
-
-        If it is like them, the model without it lies from that with it as far as follows from what both leave open. If
-        it is not, squared distances are `_MISFIT` times as large.
-
-        Args:
-            target: The clients whose models are compared.
-            members: Their sets (P, N).
-            without: The same without the collaborator in question.
-            number: The procedures whose pulls they have.
-        """
-        size = self.parts.whole.size
+        """Return log likelihood ratios (P,) that the collaborator left out is not like the others of a set (P, N)."""
         found = np.empty(target.size)
-        step = max(1, int(_BATCH // size**2))
         for each in np.unique(number).tolist():
             here = np.flatnonzero(number == each)
-            for first in range(0, here.size, step):
-                some = here[first : first + step]
-                clients, moved = target[some], np.zeros((some.size, size, size))
-                for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
-                    pulled = self.whole.pulled(pull)
-                    left_open = [np.linalg.inv(pulled.set_means(sets[some])[0]) for sets in (without, members)]
-                    drawn = pulled.drawn[clients]
-                    moved += weight * drawn @ (left_open[0] - left_open[1]) @ drawn.transpose(0, 2, 1)
-                turned = self.curvature[clients] @ moved
-                mean = np.maximum(np.trace(turned, axis1=1, axis2=2), np.finfo(np.float64).tiny)
-                freedom = mean**2 / np.maximum(np.einsum("pij,pji->p", turned, turned), mean**2 / size)
-                one, other = (self.personal(clients, sets[some], number[some]) for sets in (without, members))
-                ratio = self.distance(clients, one, other)[0] / mean
-                found[some] = freedom / 2 * (ratio * (1 - 1 / _MISFIT) - np.log(_MISFIT))
+            sets = members[here], without[here]
+            found[here] = self.whole.misfit(self.kept[each], self.curvature, target[here], *sets)
         return found
 
     def shares(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return how much of each target's personal model comes from whose rows (P, N): each row sums to one."""
-        clients, size = self.clients, self.parts.whole.size
-        shares = np.zeros((target.size, clients))
-        step = max(1, int(_BATCH // max(size**2, clients)))
+        shares = np.zeros((target.size, self.clients))
         for each in np.unique(number).tolist():
             here = np.flatnonzero(number == each)
-            for pull, weight in zip(self.kept[each].pulls, self.kept[each].weights, strict=True):
-                pulled = self.whole.pulled(pull)
-                flat = pulled.precision.transpose(0, 2, 1).reshape(clients, -1)
-                for first in range(0, here.size, step):
-                    some = here[first : first + step]
-                    means = np.linalg.inv(pulled.set_means(members[some])[0])
-                    through = (pulled.drawn[target[some]] @ means).reshape(some.size, -1) @ flat.T
-                    shares[some] += weight * np.maximum(through, 0.0) * (members[some].toarray() > 0)
-                    own = np.einsum("pab,pba->p", pulled.posterior[target[some]], self.parts.whole.gram[target[some]])
-                    shares[some, target[some]] += weight * own / self.whole.hierarchy.noise
+            shares[here] = self.whole.shares(self.kept[each], target[here], members[here])
         nothing = ~(shares.sum(axis=1) > 0)
         shares[nothing] = 0.0
         shares[nothing, target[nothing]] = 1.0

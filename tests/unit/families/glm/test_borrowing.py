@@ -11,9 +11,11 @@ from scipy.sparse.csgraph import connected_components
 
 from comity.deciding.bridges import without_bridges
 from comity.families.glm import borrowing
-from comity.families.glm import procedures as of_view
+from comity.families.glm import view as of_view
 from comity.families.glm.borrowing import Borrowing
-from comity.families.glm.procedures import Procedure, View, _in_a_circle, procedures
+from comity.families.glm.procedures import Procedure, procedures
+from comity.families.glm.pulled_view import PulledView, borrowing_of
+from comity.families.glm.view import View, _in_a_circle
 from support.parts import parts_of, planted, sums_of, two_opposite_groups
 
 GROUPS = ({0, 1, 2}, {3, 4, 5})
@@ -21,12 +23,12 @@ GROUPS = ({0, 1, 2}, {3, 4, 5})
 
 @cache
 def two_groups() -> Borrowing:
-    return Borrowing(two_opposite_groups(), 1)
+    return borrowing_of(two_opposite_groups(), 1)
 
 
 def random_view(seed: int, clients: int) -> View:
     models = np.random.default_rng(seed).normal(size=(clients, 3))
-    return View(sums_of(planted(models, [8] * clients, 0.5, seed=seed)), 1, None)
+    return PulledView(sums_of(planted(models, [8] * clients, 0.5, seed=seed)), 1, None)
 
 
 def random_sets(seed: int, clients: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -51,7 +53,7 @@ def test_procedures_try_each_size_once_with_each_pull() -> None:
 @settings(max_examples=15, deadline=None)
 def test_the_nearest_have_the_least_losses(seed: int, clients: int) -> None:
     rows = planted(np.random.default_rng(seed).normal(size=(clients, 3)), [8] * clients, 0.5, seed=seed)
-    view = View(sums_of(rows), 1, None)
+    view = PulledView(sums_of(rows), 1, None)
     models = np.random.default_rng(seed + 1).normal(size=(clients, 3))
     order = view._nearest(models)
     for client, each in enumerate(rows):
@@ -151,11 +153,13 @@ def test_the_distance_of_the_same_models_is_zero_and_else_that_of_predictions() 
         np.testing.assert_array_equal(found, 0.0)
     other = lender.final[target, 0]
     distance, error = lender.distance(target, models, other)
+    assert isinstance(lender.whole, PulledView)
+    covariance = lender.whole.covariance(lender.common)
     for number, client in enumerate(target.tolist()):
         apart = models[number] - other[number]
         turned = lender.curvature[client] @ apart
         assert distance[number] == pytest.approx(apart @ turned)
-        assert error[number] == pytest.approx(2 * np.sqrt(turned @ lender.covariance[client] @ turned))
+        assert error[number] == pytest.approx(2 * np.sqrt(turned @ covariance[client] @ turned))
     assert (distance >= 0).all()
 
 
@@ -209,7 +213,7 @@ def test_excess_losses_are_those_of_rows_but_for_the_choice_of_pulls() -> None:
     models = np.random.default_rng(5).normal(size=(4, 3))
     rows = planted(models, [11, 12, 13, 3], 0.5, seed=5)
     rows[3] = rows[3].some(rows[3].part == 0)  # a client with a single row
-    lender = Borrowing(parts_of(rows, 5), 1)
+    lender = borrowing_of(parts_of(rows, 5), 1)
     found = lender.evidence()
     assert (found.rows[3] == 0).all()
     flattered = np.stack(lender.optimism, axis=1)
@@ -243,7 +247,7 @@ def test_who_changes_a_model_more_than_its_rows_can_is_unlike_the_others(rows: i
     rng = np.random.default_rng(3)
     models = np.tile(rng.normal(size=4), (5, 1))
     models[4] += np.sqrt(noise)
-    lender = Borrowing(parts_of(planted(models, [rows] * 5, noise), 5), 1)
+    lender = borrowing_of(parts_of(planted(models, [rows] * 5, noise), 5), 1)
     by = next(number for number, each in enumerate(lender.kept) if each.nearest and each.size == 2)
     members, target, number = np.ones((4, 5)), np.zeros(4, np.intp), np.full(4, by)
     without = members.copy()
@@ -274,7 +278,7 @@ def test_models_move_by_their_distance_to_the_final_ones_on_average_over_the_row
 
 
 def test_what_clients_measured_is_taken_for_being_alone() -> None:
-    lender = Borrowing(two_opposite_groups(), 1, noise=0.5)
+    lender = borrowing_of(two_opposite_groups(), 1, noise=0.5)
     lender.measured = np.stack([np.full((6, 5), 12.0), np.full((6, 5), 6.0)])
     flattered = lender.optimism[lender.number] / lender.rows
     np.testing.assert_allclose(lender.evidence().excess[:, :, 0], 1.0 - np.tile(flattered[:, None], 5))
@@ -282,7 +286,7 @@ def test_what_clients_measured_is_taken_for_being_alone() -> None:
 
 
 def test_two_runs_are_identical() -> None:
-    one, other = two_groups(), Borrowing(two_opposite_groups(), 1)
+    one, other = two_groups(), borrowing_of(two_opposite_groups(), 1)
     assert one.kept == other.kept
     np.testing.assert_array_equal(one.losses, other.losses)
     np.testing.assert_array_equal(one.final, other.final)
@@ -292,7 +296,7 @@ def test_two_runs_are_identical() -> None:
 def test_models_fitted_elsewhere_are_those_alone_and_progress_is_told() -> None:
     parts, told = two_opposite_groups(), []
     own = np.random.default_rng(0).normal(size=(6, 6, 4))
-    lender = Borrowing(parts, 1, noise=0.5, own=own, progress=lambda done, total: told.append((done, total)))
+    lender = borrowing_of(parts, 1, noise=0.5, own=own, progress=lambda done, total: told.append((done, total)))
     np.testing.assert_array_equal(lender.final[:, 0], own[0])
     np.testing.assert_array_equal(lender.models[0], own[1:].transpose(1, 0, 2))
     assert told == [(done, 7) for done in range(7)]
@@ -300,7 +304,7 @@ def test_models_fitted_elsewhere_are_those_alone_and_progress_is_told() -> None:
 
 def test_two_clients_can_be_asked() -> None:
     models = np.array([[1.0, 0.0], [1.0, 0.1]])
-    lender = Borrowing(parts_of(planted(models, [10, 10], 0.5), 5), 1)
+    lender = borrowing_of(parts_of(planted(models, [10, 10], 0.5), 5), 1)
     assert [each.size for each in lender.kept] == [0, 1]
     assert np.isfinite(lender.evidence().excess).all()
 
@@ -309,7 +313,7 @@ def test_anybody_is_taken_in_a_circle_of_those_who_are_present_and_have_rows() -
     rng = np.random.default_rng(0)
     rows = [30] * 8
     rows[4] = 0
-    lender = Borrowing(parts_of(planted(np.tile(rng.normal(size=3), (8, 1)), rows, 0.5), 5), 1)
+    lender = borrowing_of(parts_of(planted(np.tile(rng.normal(size=3), (8, 1)), rows, 0.5), 5), 1)
     anybody = next(at for at in range(1, len(lender.kept)) if not lender.is_nearest(at))
     present = np.ones(8, np.bool_)
     present[7] = False
