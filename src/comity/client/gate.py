@@ -17,6 +17,7 @@ from comity.client.audit import AuditEntry, AuditLog, now
 from comity.client.disclosure import Disclosed, count_numbers
 from comity.client.policy import Policy, check_allowed
 from comity.client.privacy import Ledger, Privacy
+from comity.core.extras import require
 from comity.errors import ComityError, InputError, RefusedError
 from comity.families.glm.answers.alone import fit_alone
 from comity.families.glm.answers.evaluation import evaluate, evaluate_linear
@@ -217,6 +218,16 @@ def _by_table(function: Callable[[Rows, Any], Any]) -> Answer:
     return answer
 
 
+def _by_estimator(name: str) -> Answer:
+    """Return the answer that a function of `comity.families.estimator.answers` computes from the rows of a table."""
+
+    def answer(rows: Rows, question: Any) -> Any:
+        require("sklearn", "to train estimators")
+        return getattr(import_module("comity.families.estimator.answers"), name)(rows, question)
+
+    return _by_table(answer)
+
+
 def _by_learner(name: str) -> Answer:
     """Return the answer that a function of `comity.families.network.answers.replies` computes from a learner."""
 
@@ -237,6 +248,11 @@ ANSWERS: dict[str, Answer] = {
     "part-losses": _by_table(part_losses),
     "evaluate": _by_table(evaluate),
     "evaluate-linear": _by_table(evaluate_linear),
+    "fit-estimator": _by_estimator("fit_estimator"),
+    "stack-moments": _by_estimator("stack_moments"),
+    "stack-losses": _by_estimator("stack_losses"),
+    "evaluate-stacks": _by_estimator("evaluate_stacks"),
+    "test-stacks": _by_estimator("test_stacks"),
     "gradients": _by_learner("gradients"),
     "local-steps": _by_learner("local_steps"),
     "held-losses": _by_learner("held_losses"),
@@ -246,4 +262,4 @@ ANSWERS: dict[str, Answer] = {
     "train-locally": _by_learner("train_locally"),
     "privacy": lambda client, question: client._state_privacy(),
 }
-ABOUT_TEST_ROWS = ("evaluate-linear", "evaluate-models")  # of a client that has some
+ABOUT_TEST_ROWS = ("evaluate-linear", "evaluate-models", "test-stacks")  # of a client that has some

@@ -8,4 +8,5 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]  # of a file
 Tensors = NDArray[Any]  # parameters of networks, of 32 or 64 bits

@@ -13,6 +13,8 @@ _EXTRAS = {
     "openpyxl": "excel",
     "pyarrow": "parquet",
     "safetensors": "neural",
+    "sklearn": "sklearn",
+    "skops": "sklearn",
     "torch": "neural",
 }
 

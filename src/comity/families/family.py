@@ -38,6 +38,7 @@ class Evaluated:
         evaluations: How well each client's models do on rows that trained and chose nothing.
         probabilities: The probability that each client gains in its coalition, where it was estimated.
         mean_gain_error: The standard error of the mean gain of all clients in their coalitions, where it was estimated.
+        files: What clients trained, one file each, if models are weights of these.
         warnings: What users should know of these figures.
     """
 
@@ -46,6 +47,7 @@ class Evaluated:
     evaluations: Mapping[str, Evaluation]
     probabilities: Mapping[str, float] = field(default_factory=dict)
     mean_gain_error: float | None = None
+    files: tuple[bytes, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -92,6 +94,7 @@ class Request:
         progress: Called with each stage.
         checkpoint: Where to keep an unfinished training, if the family can resume one.
         gradients: How many gradients of a client a training may take; as the study says unless given.
+        estimator: What clients train, if the study's model is one that the user gives.
     """
 
     federation: Federation
@@ -99,6 +102,7 @@ class Request:
     progress: Progress = silent
     checkpoint: Checkpoint | None = None
     gradients: int | None = None
+    estimator: Any = None
 
 
 class Family(ABC):
@@ -136,8 +140,13 @@ class Family(ABC):
         """Return how many parameters a model has, None if any number will do."""
 
     @abstractmethod
-    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
-        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f), whose last column is ones."""
+    def predict(
+        self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
+    ) -> Floats:
+        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f), whose last column is ones.
+
+        `files` are what clients trained, if a model is weights of these.
+        """
 
     @abstractmethod
     def describe(self, study: Study, schema: Schema) -> str:

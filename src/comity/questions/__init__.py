@@ -1,5 +1,12 @@
 """The closed list of what may be asked of a client, the records of questions and answers, and their wire format."""
 
+from comity.questions.estimators import AboutStacks as AboutStacks
+from comity.questions.estimators import EvaluateStacks as EvaluateStacks
+from comity.questions.estimators import FitEstimator as FitEstimator
+from comity.questions.estimators import FitEstimatorAnswer as FitEstimatorAnswer
+from comity.questions.estimators import StackLosses as StackLosses
+from comity.questions.estimators import StackMoments as StackMoments
+from comity.questions.estimators import TestStacks as TestStacks
 from comity.questions.networks import EvaluateModels as EvaluateModels
 from comity.questions.networks import Gradients as Gradients
 from comity.questions.networks import GradientsAnswer as GradientsAnswer

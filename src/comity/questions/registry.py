@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from comity.questions import networks, privacy, tables
+from comity.questions import estimators, networks, privacy, tables
 
 QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "describe": (tables.Describe, tables.Description),
@@ -14,6 +14,11 @@ QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "part-losses": (tables.PartLosses, tables.PartLossesAnswer),
     "evaluate": (tables.Evaluate, tables.Evaluation),
     "evaluate-linear": (tables.EvaluateLinear, tables.Evaluation),
+    "fit-estimator": (estimators.FitEstimator, estimators.FitEstimatorAnswer),
+    "stack-moments": (estimators.StackMoments, tables.MomentsAnswer),
+    "stack-losses": (estimators.StackLosses, tables.PartLossesAnswer),
+    "evaluate-stacks": (estimators.EvaluateStacks, tables.Evaluation),
+    "test-stacks": (estimators.TestStacks, tables.Evaluation),
     "gradients": (networks.Gradients, networks.GradientsAnswer),
     "local-steps": (networks.LocalSteps, networks.LocalStepsAnswer),
     "held-losses": (networks.HeldLosses, networks.HeldLossesAnswer),

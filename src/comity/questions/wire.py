@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from comity.core.arrays import Floats, Tensors
+from comity.core.arrays import Bytes, Floats, Tensors
 from comity.core.names import shown
 from comity.errors import InputError
 from comity.questions.registry import RECORDS
@@ -26,6 +26,7 @@ from comity.questions.registry import RECORDS
 T = TypeVar("T")
 _ARRAYS: dict[Any, tuple[np.dtype[Any], ...]] = {
     Floats: (np.dtype(np.float64),),
+    Bytes: (np.dtype(np.uint8),),
     Tensors: (np.dtype(np.float32), np.dtype(np.float64)),
 }
 _PLAIN_TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}

@@ -45,6 +45,7 @@ class ClientResult:
     verdict: str
     others: Mapping[str, Standing]
     models: Mapping[ModelKind, Floats]
+    files: tuple[bytes, ...] = ()
     left_out: tuple[str, ...] = ()
     version: str = ""
 
@@ -98,7 +99,9 @@ class ClientResult:
         }
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any], models: Mapping[ModelKind, Floats]) -> Self:
+    def from_dict(
+        cls, saved: Mapping[str, Any], models: Mapping[ModelKind, Floats], files: tuple[bytes, ...] = ()
+    ) -> Self:
         """Return what was plain values, with the models."""
         return cls(
             client=saved["own"],
@@ -114,21 +117,23 @@ class ClientResult:
             verdict=saved["verdict"],
             others={name: Standing.from_dict(each) for name, each in saved["others"].items()},
             models=models,
+            files=files,
             left_out=tuple(saved["left_out"]),
             version=saved["comity"],
         )
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write it into a new directory; nothing is half-written."""
-        write_sealed(directory, self.to_dict(), self.models, FAMILIES[self.study.model].model_file, force=force)
+        file = FAMILIES[self.study.model].model_file
+        write_sealed(directory, self.to_dict(), self.models, file, files=self.files, force=force)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read it, having checked that it is as it was written."""
-        saved, models = read_sealed(directory)
+        saved, stored = read_sealed(directory)
         if "own" not in saved:
             raise FormatError(f"{directory}: this is the result of a whole federation, not what one client got of it")
-        return cls.from_dict(saved, models)
+        return cls.from_dict(saved, stored.models, stored.files)
 
     def predict(self, rows: pd.DataFrame, model: str = "coalition") -> pd.DataFrame:
         """Predict new rows of the client; they need no column that says whose they are."""

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +36,21 @@ def write_sealed(
     models: Mapping[ModelKind, Floats],
     file: str = MODELS,
     *,
+    files: Sequence[bytes] = (),
     force: bool = False,
 ) -> None:
-    """Write a document, and its models into a file of this name, in a new directory; nothing is half-written."""
+    """Write a document, and its models into a file of this name, in a new directory; nothing is half-written.
+
+    If models are weights of what clients trained, `files` has these.
+    """
     if file == NETWORKS:
         save = require("safetensors.numpy", "to write the models of networks").save
         stored: bytes = save({kind: each.astype(np.float32) for kind, each in models.items()})
     else:
         archive = io.BytesIO()
-        np.savez(archive, **models)  # type: ignore[arg-type]
+        sizes = {"sizes": np.array([len(each) for each in files])} if files else {}
+        joined = {"files": np.frombuffer(b"".join(files), np.uint8)} if files else {}
+        np.savez(archive, **models, **joined, **sizes)  # type: ignore[arg-type]
         stored = archive.getvalue()
     whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}
     whole["seal"] = seal(whole)
@@ -57,7 +65,15 @@ def seal(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_sealed(directory: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[ModelKind, Floats]]:
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Models of each kind, and the files of what clients trained, if models are weights of these."""
+
+    models: dict[ModelKind, Floats]
+    files: tuple[bytes, ...] = ()
+
+
+def read_sealed(directory: str | os.PathLike[str]) -> tuple[dict[str, Any], Stored]:
     """Read a document and its models, having checked that they are as they were written."""
     document = read_document(directory)
     return document, _read_models(place_of(directory), document["models"])
@@ -109,7 +125,7 @@ def place_of(run: str | os.PathLike[str]) -> Path:
     return place.parent if place.name in (*FILES, EQUILIBRIUM) and place.is_file() else place
 
 
-def _read_models(place: Path, entry: Any) -> dict[ModelKind, Floats]:
+def _read_models(place: Path, entry: Any) -> Stored:
     if not isinstance(entry, dict) or entry.get("file") not in (MODELS, NETWORKS):
         raise ChangedError(f"{place / MARKER}: it does not say where its models are")
     file = place / entry["file"]
@@ -124,7 +140,11 @@ def _read_models(place: Path, entry: Any) -> dict[ModelKind, Floats]:
             stored = require("safetensors.numpy", "to read the models of networks").load(raw)
         else:
             stored = np.load(io.BytesIO(raw), allow_pickle=False)
-        return {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
+        models = {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
+        if "files" not in stored:
+            return Stored(models)
+        joined, ends = stored["files"].tobytes(), np.cumsum([0, *stored["sizes"]]).tolist()
+        return Stored(models, tuple(joined[first:last] for first, last in pairwise(ends)))
     except ComityError:
         raise
     except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:

@@ -82,7 +82,8 @@ def predict(
         here = places == place
         chosen = models if place < 0 else models[[place]]  # a typical member predicts as all members do on average
         predicted = np.mean(
-            [family.predict(result.study, result.schema, features[here], each) for each in chosen], axis=0
+            [family.predict(result.study, result.schema, features[here], each, result.files) for each in chosen],
+            axis=0,
         )
         outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
     if unknown:

@@ -28,7 +28,7 @@ from comity.game.graph import BenefitGraph
 from comity.game.peels import Equilibrium
 from comity.questions import Split, from_plain, to_plain
 from comity.questions.schema import Schema
-from comity.result.directory import FORMAT, as_changed, read_sealed, write_sealed
+from comity.result.directory import FORMAT, Stored, as_changed, read_sealed, write_sealed
 from comity.study import Study
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Result:
         training: How networks were trained; nothing for linear models.
         privacy: The rules and the spent budget of clients with clipped or noisy answers.
         disclosure: Of clients with a limit to it, how much of their rows they have disclosed so far, and the limit.
+        files: What each client trained, as files, if models are weights of these.
         version: The version of comity that made it.
     """
 
@@ -91,6 +92,7 @@ class Result:
     training: Mapping[str, Any] = field(default_factory=dict)
     privacy: Mapping[str, Any] = field(default_factory=dict)
     disclosure: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: tuple[bytes, ...] = ()
     version: str = __version__
 
     @property
@@ -330,7 +332,7 @@ class Result:
         Raises:
             OutputError: If the directory cannot be written, or holds something else.
         """
-        write_sealed(directory, self.to_dict(), self.models, self.family.model_file, force=force)
+        write_sealed(directory, self.to_dict(), self.models, self.family.model_file, files=self.files, force=force)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
@@ -346,14 +348,14 @@ class Result:
             ChangedError: If something was changed since.
             FormatError: If it is something else than a result.
         """
-        document, models = read_sealed(directory)
+        document, stored = read_sealed(directory)
         if "own" in document:
             raise FormatError(f"{directory}: this is what one client got of a result, not the whole")
         with as_changed(directory):
-            return cls._from_document(document, models)
+            return cls._from_document(document, stored)
 
     @classmethod
-    def _from_document(cls, document: dict[str, Any], models: Mapping[ModelKind, Floats]) -> Self:
+    def _from_document(cls, document: dict[str, Any], stored: Stored) -> Self:
         equilibrium, game = replay_peels(document["equilibrium"]), Game(document["game"])
         clients, confidence = equilibrium.clients, document["confidence"]
         return cls(
@@ -373,7 +375,8 @@ class Result:
                 for kind in ModelKind
             },
             penalties={kind: np.array([document["penalties"][kind][i] for i in clients]) for kind in ModelKind},
-            models=models,
+            models=stored.models,
+            files=stored.files,
             confidence=None if confidence is None else Confidence.from_dict(confidence),
             traffic=document["traffic"],
             left_out=tuple(document["left_out"]),

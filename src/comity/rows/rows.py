@@ -9,7 +9,7 @@ import pandas as pd
 from comity.core.arrays import Floats
 from comity.core.likelihood import LogLoss, predict_linear
 from comity.errors import InputError
-from comity.questions import Recipe, Split
+from comity.questions import Split
 from comity.questions.schema import Schema, Target
 from comity.rows.encoding import encode, encode_target
 from comity.rows.noise import Noise
@@ -61,7 +61,7 @@ class Rows:
     least_part: int = 1
     _encoded: dict[Schema, Encoded] = field(default_factory=dict)
     _splits: dict[tuple[Schema, Split], Splits] = field(default_factory=dict)
-    learners: dict[Recipe, Any] = field(default_factory=dict)
+    learners: dict[Any, Any] = field(default_factory=dict)
 
     def encoded(self, schema: Schema) -> Encoded:
         """Return the rows encoded by a schema."""

@@ -18,6 +18,7 @@ from comity.core.tasks import MetricName, Task
 from comity.core.wording import mention
 from comity.deciding.borrow import Borrowed
 from comity.errors import ComityWarning, InputError
+from comity.families.estimator.family import GIVEN
 from comity.families.family import Request, silent
 from comity.federation import Federation, InProcess
 from comity.result.result import Result, contributions_of
@@ -43,7 +44,7 @@ def solve(
     group: str | None = None,
     encoding: str = "utf-8",
     without: tuple[str, ...] = (),
-    model: str = "linear",
+    model: str | object = "linear",
     search: SearchName | None = None,
     worth: float = 0.01,
     folds: int | None = None,
@@ -80,7 +81,8 @@ def solve(
             learned from.
         encoding: The encoding of CSV files.
         without: Clients to leave out.
-        model: ``linear``, or ``mlp`` for perceptrons (which need torch).
+        model: ``linear``; ``boosting`` or ``forest``, or any estimator of scikit-learn (with the extra ``sklearn``); or
+            ``mlp`` for perceptrons (which need torch).
         search: How collaborators are found: ``borrow``, by what all clients' rows tell, the default for linear models;
             ``spo``, as in the paper; or ``exhaustive``, among all subsets of at most twelve clients.
         worth: The share of its loss alone that a client must expect to gain to collaborate (``borrow``).
@@ -121,13 +123,19 @@ def solve(
     """
     settings = {name: value for name, value in locals().items() if name not in ("source", "progress", "unknown")}
     Study.check_names(unknown)
-    if not isinstance(model, str):
-        raise InputError(f"model is a {type(model).__name__}; to train a torch module take comity.solve_modules")
+    given = None if isinstance(model, str) else model
+    if given is not None:
+        if not hasattr(model, "fit"):
+            raise InputError(
+                f"model is a {type(model).__name__}, without fit; give a name or an estimator of scikit-learn, or take "
+                "comity.solve_modules to train a torch module"
+            )
+        settings["model"] = GIVEN
     if target is None:
         raise InputError("say which column to predict: target=")
     study = Study(**settings)
     with progress_bar(progress) as report:
-        result = run(open_source(source, study), study, report)
+        result = run(open_source(source, study), study, report, estimator=given)
     for note in result.warnings:
         warnings.warn(note, ComityWarning, stacklevel=2)
     return result
@@ -175,9 +183,23 @@ def open_source(source: Source | Federation, study: Study) -> Opened:
     return Opened(InProcess(clients), warned, study.not_features)
 
 
-def run(opened: Opened, study: Study, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> Result:
-    """Run a study on clients; with a checkpoint, an unfinished training is kept there, and resumed."""
-    request = Request(opened.federation, opened.study_of_rest(study), progress, checkpoint)
+def run(
+    opened: Opened,
+    study: Study,
+    progress: Progress = silent,
+    checkpoint: Checkpoint | None = None,
+    estimator: object = None,
+) -> Result:
+    """Run a study on clients.
+
+    Args:
+        opened: The clients.
+        study: The settings.
+        progress: Called with each stage.
+        checkpoint: Where an unfinished training is kept, from which it is resumed.
+        estimator: What clients train, if the study's model is one that the user gives.
+    """
+    request = Request(opened.federation, opened.study_of_rest(study), progress, checkpoint, estimator=estimator)
     return as_result(replace(request, study=study), learn(request), opened.warnings)
 
 
@@ -210,6 +232,7 @@ def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()
         training=findings.fit.training,
         privacy=findings.privacy,
         disclosure=findings.disclosure,
+        files=evaluated.files,
     )
 
 

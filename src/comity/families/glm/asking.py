@@ -35,13 +35,13 @@ from comity.questions import (
 from comity.questions.schema import Schema
 
 _EXPANSIONS = 5  # rounds in which models of classes approach their optimum
-_NOISE_OF_CLASSES = 0.5  # twice the log loss is minus the logarithm of a likelihood, up to a constant
+NOISE_OF_CLASSES = 0.5  # twice the log loss is minus the logarithm of a likelihood, up to a constant
 _POOLED_PRECISION = 1.0  # of the parameters of one model for all
 _TINY = 1e-300
 _MAX_STEP = 3.0  # by which the scores of a client's rows, or of all rows, change in one step: their root mean square
 
 
-def _shortened(steps: Floats, flat: Floats) -> Floats:
+def shortened(steps: Floats, flat: Floats) -> Floats:
     """Return Newton steps (…, d), shortened where scores would change too much; their direction stays.
 
     Args:
@@ -49,7 +49,7 @@ def _shortened(steps: Floats, flat: Floats) -> Floats:
         flat: The mean curvature of a row (…, d, d) where all parameters are zero. For two classes it measures a quarter
             of the squared scores, for more their variance over classes.
 
-    >>> _shortened(np.array([[1.0, 0.0], [8.0, 6.0]]), np.eye(2) / 4)
+    >>> shortened(np.array([[1.0, 0.0], [8.0, 6.0]]), np.eye(2) / 4)
     array([[1. , 0. ],
            [2.4, 1.8]])
     """
@@ -57,7 +57,7 @@ def _shortened(steps: Floats, flat: Floats) -> Floats:
     return np.asarray(steps * np.minimum(1.0, _MAX_STEP / np.sqrt(np.maximum(squares, _TINY))))
 
 
-def _tested_parts(answers: Mapping[str, MomentsAnswer]) -> Parts:
+def tested_parts(answers: Mapping[str, MomentsAnswer]) -> Parts:
     """Return the losses on the parts of the rows, at least one of which tests models."""
     parts = Parts.of(list(answers.values()))
     if not parts.tested.any():
@@ -98,9 +98,8 @@ class Asking(ABC):
         tested = lender.parts.tested.astype(np.float64)
         return self.federation.ask(
             {
-                client: Evaluate(
-                    self.schema,
-                    self.split,
+                client: self._evaluation(
+                    place,
                     metric,
                     np.stack([alone[:, place], common[:, place], together[:, place]]),
                     np.stack([tested[place]] * 3),
@@ -108,6 +107,10 @@ class Asking(ABC):
                 for place, client in enumerate(self.federation.clients)
             }
         )
+
+    def _evaluation(self, place: int, metric: str, models: Floats, counted: Floats) -> object:
+        """Return the question how well some kinds of models (M, 1 + F, d) of a client do, by the parts that count."""
+        return Evaluate(self.schema, self.split, metric, models, counted)
 
     def _repeated(self, models: list[Floats]) -> Floats:
         """Return models for all, each (d,), repeated for each client."""
@@ -124,7 +127,7 @@ class BorrowingOfNumbers(Asking):
         self.progress("asking for moments", 0, 1)
         question = Moments(self.schema, self.split, np.empty((0, self.schema.parameters)))
         answers: Mapping[str, MomentsAnswer] = self.federation.ask(question)
-        return borrowing_of(_tested_parts(answers), 1, progress=partial(self.progress, "learning from all"))
+        return borrowing_of(tested_parts(answers), 1, progress=partial(self.progress, "learning from all"))
 
     @cached_property
     def together(self) -> tuple[Floats, float]:
@@ -178,11 +181,11 @@ class BorrowingOfClasses(Asking):
                 pooled = np.mean([each.parameters[0] for each in self._own], axis=0)
                 return np.tile(pooled, (len(clients), 1)), pooled
             sums = Sums(curvatures[:, 0] / 2, (turned - slopes[:, 0]) / 2, level, rows)
-            found = Hierarchy.learn(sums, self._intercepts, _NOISE_OF_CLASSES).models
-            models = models + _shortened(found - models, flat)
+            found = Hierarchy.learn(sums, self._intercepts, NOISE_OF_CLASSES).models
+            models = models + shortened(found - models, flat)
             system = curvatures[:, 1].sum(axis=0) + np.diag(precision)
             step = np.linalg.solve(system, slopes[:, 1].sum(axis=0) + precision * pooled)
-            pooled = pooled - _shortened(step, np.average(flat, axis=0, weights=rows))
+            pooled = pooled - shortened(step, np.average(flat, axis=0, weights=rows))
         return models, pooled
 
     @property
@@ -200,10 +203,10 @@ class BorrowingOfClasses(Asking):
                 for place, client in enumerate(self.federation.clients)
             }
         )
-        parts = _tested_parts(answers)
+        parts = tested_parts(answers)
         own = np.stack([each.parameters for each in self._own], axis=1)
         lender = borrowing_of(
-            parts, self._intercepts, _NOISE_OF_CLASSES, own, partial(self.progress, "finding collaborators")
+            parts, self._intercepts, NOISE_OF_CLASSES, own, partial(self.progress, "finding collaborators")
         )
         tested = np.stack([lender.models[0], lender.models[lender.number]])
         measured: Mapping[str, PartLossesAnswer] = self.federation.ask(
@@ -221,7 +224,7 @@ class BorrowingOfClasses(Asking):
         pooled = self._approached[1]
         precision = np.diag(_POOLED_PRECISION * penalty_factors(pooled.size, self._intercepts))
         solved = [
-            np.linalg.solve(total.gram[0] / _NOISE_OF_CLASSES + precision, total.cross[0] / _NOISE_OF_CLASSES)
+            np.linalg.solve(total.gram[0] / NOISE_OF_CLASSES + precision, total.cross[0] / NOISE_OF_CLASSES)
             for total in (view.sums.total() for view in self.lender.views)
         ]
         if (self._approached[0] == pooled).all():  # a guess, from which the expansions lead one step on

@@ -17,7 +17,14 @@ from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.progress import Advance
 from comity.deciding.evidence import Evidence
 from comity.families.glm.likelihood import Likelihood, best_for_all
-from comity.families.glm.procedures import MAX_COLLABORATORS, Procedure, procedures, procedures_near
+from comity.families.glm.procedures import (
+    ALL_PULLS,
+    MAX_COLLABORATORS,
+    Procedure,
+    Pulls,
+    procedures,
+    procedures_near,
+)
 from comity.families.glm.sums import Parts, Sums
 from comity.families.glm.view import View
 
@@ -37,6 +44,7 @@ class Borrowing:
         learn: Returns what is learned from a view of the rows: of all, or, by its number, of all but a part.
         noise: The variance of the noise, learned unless given.
         progress: Called while it works.
+        pulls: The pulls to try.
 
     Attributes:
         measured: Where losses are approximate, those of the models alone and of the common procedure's as clients
@@ -51,6 +59,7 @@ class Borrowing:
         learn: Callable[[Sums, int], View],
         noise: float | None = None,
         progress: Advance | None = None,
+        pulls: Pulls = ALL_PULLS,
     ) -> None:
         self.parts, self.noise = parts, noise
         count, tell = parts.count, progress or (lambda done, total: None)
@@ -62,11 +71,11 @@ class Borrowing:
         tell(len(sums), len(sums) + 1)
         self.rows = (parts.by_part.rows * parts.tested).sum(axis=1)
         self.likelihood = Likelihood(self.rows, noise)
-        self._try(procedures(self.clients))
+        self._try(procedures(self.clients, pulls))
         if self.common.nearest:
             for view in self.views:
                 view.settle(self.common)
-        self._try(procedures_near(self.clients, self.kept, self.common.size))
+        self._try(procedures_near(self.clients, self.kept, self.common.size, pulls))
 
     @property
     def clients(self) -> int:
@@ -135,7 +144,7 @@ class Borrowing:
     @cached_property
     def curvature(self) -> Floats:
         """Second moments (N, d, d) of each client's rows, leaning on those of all clients."""
-        return _leaning_moments(self.parts.whole)
+        return _leaning_moments(self.whole)
 
     @cached_property
     def level(self) -> Floats:
@@ -167,7 +176,7 @@ class Borrowing:
         products, spread = (np.zeros((self.clients, len(self.kept), len(self.kept))) for _ in range(2))
         for part, view in enumerate(self.views[1:]):
             here = apart[:, part]
-            turned = here @ _leaning_moments(view.sums)
+            turned = here @ _leaning_moments(view)
             expected.append((turned * here).sum(axis=2))
             products += turned @ here.transpose(0, 2, 1) / self.parts.count
             spread += self._left_open(view, here) / self.parts.count
@@ -208,7 +217,7 @@ class Borrowing:
 
     def _left_open(self, view: View, apart: Floats) -> Floats:
         """Return the covariance (N, K, K) of excess losses of models that lie apart (N, K, d) from the common one."""
-        return 4 * view.spread(self.common, apart @ self.curvature)
+        return 4 * view.spread(self.common, apart, apart @ self.curvature)
 
     def personal(self, target: Integers, members: sparse.csr_array, number: Integers) -> Floats:
         """Return the personal model (P, d) of each target with its set (P, N), which holds it; pulls by procedure."""
@@ -227,7 +236,7 @@ class Borrowing:
             apart = one[some] - other[some]
             turned = (self.curvature[target[some]] @ apart[..., None])[..., 0]
             found[some] = (turned * apart).sum(axis=1)
-            spread = self.whole.spread(self.common, turned[:, None], target[some])[:, 0, 0]
+            spread = self.whole.spread(self.common, apart[:, None], turned[:, None], target[some])[:, 0, 0]
             deviation[some] = 2 * np.sqrt(np.maximum(spread, 0.0))
         return found, deviation
 
@@ -273,9 +282,9 @@ class Borrowing:
         return np.asarray(order[present[order] & (self.whole.sums.rows[order] > 0)])[:MAX_COLLABORATORS]
 
 
-def _leaning_moments(sums: Sums) -> Floats:
+def _leaning_moments(view: View) -> Floats:
     """Return second moments (N, d, d) of each client's rows, leaning on those of all clients."""
-    lean = _BORROWED_CURVATURE * sums.size
+    sums, lean = view.sums, _BORROWED_CURVATURE * view.freedom
     everybody = sums.gram.sum(axis=0) / max(sums.rows.sum(), 1.0)
     return np.asarray((sums.gram + lean * everybody) / (sums.rows + lean)[:, None, None])
 

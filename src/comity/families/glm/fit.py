@@ -16,7 +16,7 @@ from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
-from comity.families.glm.asking import BorrowingOfClasses, BorrowingOfNumbers
+from comity.families.glm.asking import Asking, BorrowingOfClasses, BorrowingOfNumbers
 from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.convex_front import ConvexFront
 from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
@@ -112,56 +112,8 @@ class LinearFit(Fit):
         return self._borrowing.lender
 
     def evaluate_borrowed(self, decision: Borrowed) -> Evaluated:
-        """Evaluate the models of a decision with borrowed strength.
-
-        Clients measure on held-out parts how well they do alone, with the common procedure, and all together. What they
-        gain in their coalitions is what the evidence of all clients lets them expect, as a share of their loss alone.
-        """
-        together, penalty = self._borrowing.together
-        lender, clients = self.lender(), self.request.federation.clients
-        own = self._borrowing.evaluate(self.problem.metric, together)
-        metric, kinds = METRICS[self.problem.metric], list(ModelKind)
-        shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
-        errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
-        common_of = _shares(decision.common_error, decision.alone)
-        gained = np.array([each.gains[1] for each in own.values()])
-        unsure = np.array([each.gain_errors[1] for each in own.values()])
-        slope, slope_error = _slope(gained, unsure, lender.rows, lender.alone_excess, lender.level)
-        if metric.is_loss or metric.is_root:
-            slope_error = 0.0
-        evaluations, common_errors = {}, np.zeros(len(clients))
-        for place, client in enumerate(clients):
-            alone, _, pooled = own[client].values
-            values, errors = np.full(len(kinds), alone), np.full(len(kinds), own[client].errors[0])
-            gains, gain_errors = np.zeros(len(kinds)), np.zeros(len(kinds))
-            last = kinds.index(ModelKind.TOGETHER)
-            values[last], errors[last] = pooled, own[client].errors[2]
-            gains[last], gain_errors[last] = own[client].gains[2], own[client].gain_errors[2]
-            for kind, share in shares.items():
-                at = kinds.index(kind)
-                gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
-                values[at] = np.clip(alone + gain, metric.least, metric.most)
-                gains[at] = values[at] - alone
-                by_slope = abs(float(share[place])) * slope_error
-                gain_errors[at] = np.hypot(by_share * errors_of[kind][place], by_slope)
-                if kind == ModelKind.COALITION and gain_errors[at] > 0:
-                    common_errors[place] = np.hypot(by_share * common_of[place], by_slope)
-            evaluations[client] = Evaluation(values, errors, gains, gain_errors)
-        return Evaluated(
-            models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
-            penalties={
-                ModelKind.ALONE: self._borrowing.own_penalties,
-                **decision.pulls,
-                ModelKind.TOGETHER: np.full(len(clients), penalty),
-            },
-            evaluations=evaluations,
-            probabilities=dict(zip(clients, decision.probabilities[ModelKind.COALITION].tolist(), strict=True)),
-            mean_gain_error=_error_of_mean(
-                np.array([each.gain_errors[kinds.index(ModelKind.COALITION)] for each in evaluations.values()]),
-                common_errors,
-            ),
-            warnings=_warn_of_no_rows(clients, lender.whole.sums.rows),
-        )
+        """Evaluate the models of a decision with borrowed strength."""
+        return evaluate_expected(self._borrowing, self.problem.metric, decision)
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Evaluate models on the rows that clients keep for testing."""
@@ -171,6 +123,59 @@ class LinearFit(Fit):
         return self.request.federation.ask(
             {client: EvaluateLinear(schema, metric, by_client[place], seed) for place, client in enumerate(clients)}
         )
+
+
+def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Evaluated:
+    """Return the models of a decision with borrowed strength, and how well they can be expected to do.
+
+    Clients measure on held-out parts how well they do alone, with the common procedure, and all together. What they
+    gain in their coalitions is what the evidence of all clients lets them expect, as a share of their loss alone.
+    """
+    together, penalty = asking.together
+    lender, clients = asking.lender, asking.federation.clients
+    own = asking.evaluate(of_metric, together)
+    metric, kinds = METRICS[of_metric], list(ModelKind)
+    shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
+    errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
+    common_of = _shares(decision.common_error, decision.alone)
+    gained = np.array([each.gains[1] for each in own.values()])
+    unsure = np.array([each.gain_errors[1] for each in own.values()])
+    slope, slope_error = _slope(gained, unsure, lender.rows, lender.alone_excess, lender.level)
+    if metric.is_loss or metric.is_root:
+        slope_error = 0.0
+    evaluations, common_errors = {}, np.zeros(len(clients))
+    for place, client in enumerate(clients):
+        alone, _, pooled = own[client].values
+        values, errors = np.full(len(kinds), alone), np.full(len(kinds), own[client].errors[0])
+        gains, gain_errors = np.zeros(len(kinds)), np.zeros(len(kinds))
+        last = kinds.index(ModelKind.TOGETHER)
+        values[last], errors[last] = pooled, own[client].errors[2]
+        gains[last], gain_errors[last] = own[client].gains[2], own[client].gain_errors[2]
+        for kind, share in shares.items():
+            at = kinds.index(kind)
+            gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
+            values[at] = np.clip(alone + gain, metric.least, metric.most)
+            gains[at] = values[at] - alone
+            by_slope = abs(float(share[place])) * slope_error
+            gain_errors[at] = np.hypot(by_share * errors_of[kind][place], by_slope)
+            if kind == ModelKind.COALITION and gain_errors[at] > 0:
+                common_errors[place] = np.hypot(by_share * common_of[place], by_slope)
+        evaluations[client] = Evaluation(values, errors, gains, gain_errors)
+    return Evaluated(
+        models={ModelKind.ALONE: lender.whole.alone, **decision.models, ModelKind.TOGETHER: together[0]},
+        penalties={
+            ModelKind.ALONE: asking.own_penalties,
+            **decision.pulls,
+            ModelKind.TOGETHER: np.full(len(clients), penalty),
+        },
+        evaluations=evaluations,
+        probabilities=dict(zip(clients, decision.probabilities[ModelKind.COALITION].tolist(), strict=True)),
+        mean_gain_error=_error_of_mean(
+            np.array([each.gain_errors[kinds.index(ModelKind.COALITION)] for each in evaluations.values()]),
+            common_errors,
+        ),
+        warnings=_warn_of_no_rows(clients, lender.whole.sums.rows),
+    )
 
 
 def _error_of_mean(errors: Floats, common: Floats) -> float:

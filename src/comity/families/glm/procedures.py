@@ -16,7 +16,9 @@ from comity.core.arrays import Floats
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _COARSE_SIZES = (1, 2, 4, 8, 16, 32, 64)
 MAX_COLLABORATORS = 64  # of a client
-_ALL_PULLS = (
+Pulls = tuple[tuple[float, ...], tuple[float, ...]]
+"""The pulls to try, towards the nearest and towards anybody."""
+ALL_PULLS: Pulls = (
     (2.0, 1.0, 0.7, 0.4, 0.1, 0.03, 0.006),  # towards the nearest
     (8.0, 4.0, 2.0, 1.4, 1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01, 0.002),  # towards anybody
 )
@@ -50,7 +52,7 @@ class Procedure:
         )
 
 
-def procedures(clients: int) -> tuple[Procedure, ...]:
+def procedures(clients: int, pulls: Pulls = ALL_PULLS) -> tuple[Procedure, ...]:
     """Return the procedures to try with N clients, the first of which is to be alone; a few of them if N is large.
 
     >>> [each.size for each in procedures(3)]
@@ -59,10 +61,12 @@ def procedures(clients: int) -> tuple[Procedure, ...]:
     [0, 1, 2, 4, 8, 16, 32, 64, 64]
     """
     few = clients <= FEW
-    return _procedures(clients, _SIZES if few else _COARSE_SIZES, *(each if few else each[::2] for each in _ALL_PULLS))
+    return _procedures(clients, _SIZES if few else _COARSE_SIZES, *(each if few else each[::2] for each in pulls))
 
 
-def procedures_near(clients: int, kept: Sequence[Procedure], best: int) -> tuple[Procedure, ...]:
+def procedures_near(
+    clients: int, kept: Sequence[Procedure], best: int, pulls: Pulls = ALL_PULLS
+) -> tuple[Procedure, ...]:
     """Return the procedures to try next, when some have been kept; if N is large, more near the best and fewer others.
 
     >>> first = procedures(500)
@@ -70,13 +74,13 @@ def procedures_near(clients: int, kept: Sequence[Procedure], best: int) -> tuple
     [0, 1, 2, 4, 5, 6, 8, 10, 12, 16, 32, 64, 64]
     """
     if clients <= FEW:
-        return procedures(clients)
+        return procedures(clients, pulls)
     sizes = [size for size in _SIZES if size in _COARSE_SIZES or best / 2 < size < best * 2]
-    pulls = []
-    for nearest, each in zip((True, False), _ALL_PULLS, strict=True):
+    near = []
+    for nearest, each in zip((True, False), pulls, strict=True):
         seen = {each.index(pull) for one in kept if one.nearest is nearest for pull in one.pulls}
-        pulls.append(tuple(pull for at, pull in enumerate(each) if seen & {at - 1, at, at + 1}))
-    return _procedures(clients, sizes, *pulls)
+        near.append(tuple(pull for at, pull in enumerate(each) if seen & {at - 1, at, at + 1}))
+    return _procedures(clients, sizes, *near)
 
 
 def _procedures(

@@ -72,6 +72,11 @@ class PulledView(View):
     def __post_init__(self) -> None:
         self.order = self._nearest(self.hierarchy.models)
 
+    @property
+    def freedom(self) -> int:
+        """The number of parameters that rows choose."""
+        return self.sums.size
+
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """What the clients have in common."""
@@ -131,8 +136,10 @@ class PulledView(View):
                 models[some] += weight * self.pulled(pull).models(members[some], target[some])
         return models
 
-    def spread(self, procedure: Procedure, turned: Floats, target: Integers | slice = slice(None)) -> Floats:
-        """Return the covariance (P, K, K) of what a procedure's models leave open, in the directions (P, K, d)."""
+    def spread(
+        self, procedure: Procedure, apart: Floats, turned: Floats, target: Integers | slice = slice(None)
+    ) -> Floats:
+        """Return the covariance (P, K, K) of the products of what a procedure's models leave open with differences."""
         covariance = self._covariances.get(procedure)
         if covariance is None:
             covariance = self.covariance(procedure)

@@ -35,6 +35,11 @@ class View(ABC):
 
     @property
     @abstractmethod
+    def freedom(self) -> int:
+        """The number of parameters that rows choose."""
+
+    @property
+    @abstractmethod
     def alone(self) -> Floats:
         """The models alone (N, d)."""
 
@@ -51,8 +56,17 @@ class View(ABC):
         """Return the models (P, d) of targets with sets (P, N), which hold them, by the pulls of a procedure."""
 
     @abstractmethod
-    def spread(self, procedure: Procedure, turned: Floats, target: Integers | slice = slice(None)) -> Floats:
-        """Return the covariance (P, K, K) of what a procedure's models leave open, in the directions (P, K, d)."""
+    def spread(
+        self, procedure: Procedure, apart: Floats, turned: Floats, target: Integers | slice = slice(None)
+    ) -> Floats:
+        """Return the covariance (P, K, K) of the products of what a procedure's models leave open with differences.
+
+        Args:
+            procedure: The procedure.
+            apart: Differences (P, K, d) of K models from that of the procedure.
+            turned: The same, times the second moments of the rows.
+            target: The clients.
+        """
 
     @abstractmethod
     def misfit(
@@ -74,7 +88,11 @@ class View(ABC):
         if procedure.nearest and procedure.size:
             for _ in range(_ROUNDS if len(self.sums) <= FEW else _ROUNDS // 2):
                 self.order = self._nearest(self.models(procedure))
-                self._members.clear()
+                self._forget()
+
+    def _forget(self) -> None:
+        """Forget what depends on the order."""
+        self._members.clear()
 
     def _nearest(self, models: Floats) -> Integers:
         """Return for each client the others whose models do best on its rows, the best first (N, M)."""
