@@ -29,7 +29,7 @@ class ClientResult:
 
     `weights` are those of its models over the clients; `unmet` are the collaborators that it wanted and that are not in
     its coalition; `brought` is what each member of its coalition contributes to it; `others` has the scores of clients
-    that show them to everybody.
+    that show them to everybody; `fitted_at_site` is whether the client fitted its models itself, on its own rows.
     """
 
     client: str
@@ -47,6 +47,7 @@ class ClientResult:
     models: Mapping[ModelKind, Floats]
     left_out: tuple[str, ...] = ()
     version: str = ""
+    fitted_at_site: bool = False
 
     @classmethod
     def of(cls, result: Result, client: str, shown: Collection[str] = ()) -> Self:
@@ -95,6 +96,7 @@ class ClientResult:
             "verdict": self.verdict,
             "others": {name: each.to_dict() for name, each in self.others.items()},
             "left_out": list(self.left_out),
+            "fitted_at_site": self.fitted_at_site,
         }
 
     @classmethod
@@ -116,6 +118,7 @@ class ClientResult:
             models=models,
             left_out=tuple(saved["left_out"]),
             version=saved["comity"],
+            fitted_at_site=saved.get("fitted_at_site", False),
         )
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:

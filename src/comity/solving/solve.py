@@ -177,8 +177,16 @@ def open_source(source: Source | Federation, study: Study) -> Opened:
 
 def run(opened: Opened, study: Study, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> Result:
     """Run a study on clients; with a checkpoint, an unfinished training is kept there, and resumed."""
+    return investigate(opened, study, progress, checkpoint)[0]
+
+
+def investigate(
+    opened: Opened, study: Study, progress: Progress = silent, checkpoint: Checkpoint | None = None
+) -> tuple[Result, Findings]:
+    """Run a study on clients, and return the result with the findings that it was made of."""
     request = Request(opened.federation, opened.study_of_rest(study), progress, checkpoint)
-    return as_result(replace(request, study=study), learn(request), opened.warnings)
+    findings = learn(request)
+    return as_result(replace(request, study=study), findings, opened.warnings), findings
 
 
 def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()) -> Result:

@@ -232,6 +232,10 @@ class Borrowing:
                     models[some] += weight * self.whole.pulled(pull).models(members[some], target[some])
         return models
 
+    def set_means(self, members: sparse.csr_array, number: int) -> Floats:
+        """Return the means μ_S (T, P, d) of sets (P, N), by each pull of a procedure."""
+        return np.stack([self.whole.pulled(pull).set_means(members)[1] for pull in self.kept[number].pulls])
+
     def distance(self, target: Integers, one: Floats, other: Floats) -> tuple[Floats, Floats]:
         """Return the expected excess loss (P,) of models over those that are thought best, and its deviation."""
         found, deviation = np.empty(target.size), np.empty(target.size)
