@@ -17,13 +17,18 @@ from comity.client.audit import AuditEntry, AuditLog, now
 from comity.client.disclosure import Disclosed, count_numbers
 from comity.client.policy import Policy, check_allowed
 from comity.client.privacy import Ledger, Privacy
+from comity.core.arrays import Floats
 from comity.core.extras import require
+from comity.core.kinds import ModelKind
 from comity.errors import ComityError, InputError, RefusedError
 from comity.families.glm.answers.alone import fit_alone
 from comity.families.glm.answers.evaluation import evaluate, evaluate_linear
 from comity.families.glm.answers.moments import expand, moments, slopes
 from comity.families.glm.answers.own import fit_own, part_losses
+from comity.families.glm.answers.personal import fit_personal
+from comity.families.glm.priors import Priors
 from comity.questions import AskPrivacy, Describe, Description, Packed, PrivacyAnswer, Recipe, kind_of, pack, unpack
+from comity.questions.schema import Schema
 from comity.rows.noise import Noise
 from comity.rows.rows import Rows
 
@@ -133,6 +138,20 @@ class Respondent(ABC):
     def reply_to(self, question: object, digest: str) -> Packed:
         """Return the answer, as it is sent, to a question that was unpacked from a message with this digest."""
         return self._exchange(question, digest)[1]
+
+    def fit_personal(self, schema: Schema, priors: Priors) -> dict[ModelKind, Floats]:
+        """Return the client's models by kind, fitted on its own rows for itself: nothing leaves, so nothing is logged.
+
+        Args:
+            schema: How rows become numbers.
+            priors: What its models with collaborators are pulled towards.
+
+        Raises:
+            InputError: The rows do not fit the schema, or there is no table.
+        """
+        if self._disclosed is None:
+            raise InputError(f"client {self.name!r} has examples and no table; it cannot fit linear models")
+        return fit_personal(self._disclosed.table, schema, priors)
 
     def _exchange(self, question: object, digest: str) -> tuple[Any, Packed]:
         """Return the answer to a question, as a record and packed; the log has an entry for it, or for its refusal."""

@@ -25,6 +25,34 @@ def penalty_factors(size: int, intercepts: int, share: float = INTERCEPT_SHARE) 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Penalty:
+    """The quadratic form (θ - μ)ᵀ A (θ - μ), with A the diagonal (d,) or symmetric matrix (d, d) `form`, μ the `mean`.
+
+    >>> at = np.array([1.0, 2.0])
+    >>> Penalty(np.array([3.0, 1.0])).value(at), Penalty(np.diag([3.0, 1.0]), np.array([1.0, 0.0])).value(at)
+    (7.0, 4.0)
+    """
+
+    form: Floats
+    mean: Floats | float = 0.0
+
+    def value(self, parameters: Floats) -> float:
+        """Return its value at some parameters."""
+        apart = parameters - self.mean
+        return float(self.form @ apart**2 if self.form.ndim == 1 else apart @ self.form @ apart)
+
+    def slope(self, parameters: Floats) -> Floats:
+        """Return its gradient (d,) at some parameters."""
+        apart = parameters - self.mean
+        return np.asarray(2 * self.form * apart if self.form.ndim == 1 else 2 * self.form @ apart)
+
+    @property
+    def curvature(self) -> Floats:
+        """Its Hessian (d, d)."""
+        return np.diag(2 * self.form) if self.form.ndim == 1 else 2 * self.form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LogLoss:
     """The log loss on n rows: features (n, f), the position of each row's class (n,), and the number of classes."""
 
@@ -85,21 +113,22 @@ class LogLoss:
         scores = self.scores(parameters)
         return np.asarray(expit(scores) if self.outputs == 1 else softmax(scores, axis=1))
 
-    def fit(self, counts: Floats, penalty: Floats, start: Floats, rounds: int = _MAX_NEWTON_STEPS) -> Floats:
-        """Return the parameters θ (d,) that minimise mean loss + Σ penalty_k θ_k², by Newton's method.
+    def fit(self, counts: Floats, penalty: Floats | Penalty, start: Floats, rounds: int = _MAX_NEWTON_STEPS) -> Floats:
+        """Return the parameters θ (d,) that minimise mean loss + penalty, by Newton's method.
 
-        Each of at most `rounds` steps is halved until it lowers the objective enough (Armijo's rule).
+        An array (d,) is the penalty Σ penalty_k θ_k². Each of at most `rounds` steps is halved until it lowers the
+        objective enough (Armijo's rule).
         """
-        total = counts.sum()
+        total, pull = counts.sum(), penalty if isinstance(penalty, Penalty) else Penalty(penalty)
 
         def objective(parameters: Floats) -> float:
-            return float(self.losses(parameters) @ counts / total + penalty @ parameters**2)
+            return float(self.losses(parameters) @ counts / total + pull.value(parameters))
 
         theta, value = start, objective(start)
-        ridge = np.diag(2 * penalty)
+        ridge = pull.curvature
         for _ in range(rounds):
             probabilities = self.probabilities(theta)
-            slope = self._slope(probabilities, counts) / total + 2 * penalty * theta
+            slope = self._slope(probabilities, counts) / total + pull.slope(theta)
             curvature = self._curvature(probabilities, counts) / total + ridge
             step = np.linalg.solve(curvature, slope)
             if slope @ step <= 1e-12 * max(value, 1e-12):

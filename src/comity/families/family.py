@@ -24,6 +24,7 @@ from comity.questions import Evaluation, Split
 from comity.questions.schema import Schema
 
 if TYPE_CHECKING:
+    from comity.families.glm.priors import Priors
     from comity.families.network.checkpoint import Checkpoint
     from comity.study import Study
 
@@ -73,6 +74,10 @@ class Fit(ABC):
 
     def evaluate_borrowed(self, decision: Borrowed) -> Evaluated:
         """Return the models of a decision with borrowed strength, and how well they do."""
+        raise NotImplementedError
+
+    def priors(self, decision: Borrowed) -> Mapping[str, Priors]:
+        """Return what each client fits its personal models with, at its own side."""
         raise NotImplementedError
 
     @abstractmethod

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -16,14 +17,13 @@ from flwr.clientapp import ClientApp
 from comity.client.gate import Respondent
 from comity.client.sites import Site
 from comity.core.files import read_text, write_text
-from comity.core.kinds import ModelKind
 from comity.errors import ComityError, FormatError, InputError, OutputError, UnfitError, public_message
+from comity.flower.delivery import Part
 from comity.flower.secure import answer_securely
 from comity.flower.transport.journal import Journal
 from comity.flower.transport.messages import ASK, HELLO, TAKE, failure, from_content, text_content, texts_in, to_content
 from comity.questions import Packed, digest_of, unpack
 from comity.report import write_client_page
-from comity.result.client_result import ClientResult
 
 _JOB_NAME = re.compile(r"[0-9A-Za-z-]{1,64}")
 _Handler = Callable[[Site, RecordDict], RecordDict]
@@ -83,22 +83,20 @@ def answer(site: Site, content: RecordDict) -> RecordDict:
 
 @_handles(TAKE)
 def receive(site: Site, content: RecordDict) -> RecordDict:
-    """Save this client's part of a result under the job's name: its models, and a page for people to read."""
+    """Save this client's part of a result under the job's name: its models, and a page for people to read.
+
+    If it comes with priors, the personal models are fitted here, on the site's own rows. Nothing of them leaves.
+    """
     texts = texts_in(content)
     client, job = texts.get("client"), str(texts.get("job"))
     if client != site.name:
         raise UnfitError(f"the result of client {client!r} was sent to {site.name!r}")
     if not _JOB_NAME.fullmatch(job):
         raise FormatError(f"{job!r} is not the name of a job; it must have 1 to 64 letters, digits and hyphens")
-    arrays = from_content(content).arrays
-    if set(arrays) != set(ModelKind):
-        raise FormatError(f"the models are {sorted(arrays)}; they must be {sorted(ModelKind)}")
-    try:
-        result = ClientResult.from_dict(json.loads(texts["plain"]), {kind: arrays[kind] for kind in ModelKind})
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"the message does not hold a client's result ({type(error).__name__})") from None
-    if result.client != client:
-        raise InputError(f"the message holds the result of client {result.client!r}")
+    part = Part.read(from_content(content))
+    if part.result.client != client:
+        raise InputError(f"the message holds the result of client {part.result.client!r}")
+    result = part.completed(partial(_member_of, site))
     result.save(site.received / job, force=True)
     write_client_page(result, site.received / f"{job}.html", job)
     return text_content(client=site.name)
@@ -124,6 +122,14 @@ def site_of(context: Context) -> Site:
     raise InputError("this node has no site; start it with --node-config 'site=\"…/site.toml\"'")
 
 
+def _member_of(site: Site) -> Respondent:
+    """Return the site's client, as its file and its rows are now."""
+    stamp = site.stamp()
+    if stamp not in _members:  # a simulated client answers many messages in one process
+        _members[stamp] = site.member()
+    return _members[stamp]
+
+
 @dataclass(frozen=True, slots=True)
 class Remembering:
     """A site's client whose networks keep their personal parameters on disk, from one process to the next."""
@@ -137,10 +143,7 @@ class Remembering:
 
     def reply(self, packed: Packed) -> Packed:
         """Answer a question, or refuse it."""
-        stamp = self.site.stamp()
-        if stamp not in _members:  # a simulated client answers many messages in one process
-            _members[stamp] = self.site.member()
-        member, question, digest = _members[stamp], unpack(packed), packed.digest
+        member, question, digest = _member_of(self.site), unpack(packed), packed.digest
         recipe = getattr(question, "recipe", None)
         if recipe is None:
             return member.reply_to(question, digest)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from flwr.serverapp import Grid
 
 from comity.core.files import check_output_directory, lock_file, read_text, write_text
 from comity.core.names import check_names
 from comity.core.progress import Notify, Progress
-from comity.errors import DepartedError, InputError, OutputError
+from comity.errors import DepartedError, FormatError, InputError, OutputError
+from comity.flower.delivery import KeptPriors, pack_part
 from comity.flower.deploy.registration import read_nodes
 from comity.flower.preflight import check_policies
 from comity.flower.secure import Terms
@@ -25,12 +25,11 @@ from comity.flower.transport.federation import OverFlower
 from comity.flower.transport.introduction import Patience, Roster
 from comity.flower.transport.journal import Journal
 from comity.flower.transport.messages import TAKE, reason_in, texts_in, to_content
-from comity.questions import Packed
 from comity.report import write_report
 from comity.result.client_result import ClientResult
 from comity.result.directory import FILES, MARKER, REPORT
 from comity.result.result import Result
-from comity.solving.solve import Opened, run
+from comity.solving.solve import Opened, investigate
 from comity.study import Study, StudyFile
 
 _JOB_FILE = "job.json"
@@ -85,6 +84,7 @@ def coordinate(grid: Grid, job: Job, notify: Notify = print) -> Result:
     if not done:
         check_output_directory(job.out, FILES, force=False)
     with _locked(working):
+        kept = KeptPriors(working / "priors")
         journal = Journal(working / "journal")
         federation = OverFlower.join(grid, job.roster, job.patience, journal, notify, terms=job.terms)
         if done:  # interrupted before every client had received its part
@@ -95,28 +95,30 @@ def coordinate(grid: Grid, job: Job, notify: Notify = print) -> Result:
         else:
             check_policies(federation, job.study)
             federation = replace(federation, job=_job_name(federation, working / _JOB_FILE))
-            federation, result = _solve(federation, job, notify)
-        if _publish(federation, result):
+            federation, result = _solve(federation, job, kept, notify)
+        if _publish(federation, result, kept):
             shutil.rmtree(working, ignore_errors=True)
         else:
             notify("run it again to send what is missing; no client is asked anything again")
     return result
 
 
-def _solve(federation: OverFlower, job: Job, notify: Notify) -> tuple[OverFlower, Result]:
+def _solve(federation: OverFlower, job: Job, kept: KeptPriors, notify: Notify) -> tuple[OverFlower, Result]:
     """Solve the study, write the result, and return it with the federation of the clients that stayed."""
     missing = [name for name in job.roster.clients if name not in federation.clients]
     warnings = [f"client {name!r} was not connected; the result is without it" for name in missing]
     while True:
         notify(f"clients: {', '.join(federation.clients)}")
         try:
-            result = run(Opened(federation, tuple(warnings)), job.study, _stage_titles(notify))
+            opened = Opened(federation, tuple(warnings))
+            result, findings = investigate(opened, job.study, _stage_titles(notify))
             break
         except DepartedError as departed:
             for name, reason in departed.reasons.items():
                 warnings.append(f"client {name!r} left ({reason}); the result is without it")
                 notify(warnings[-1])
             federation = federation.without(departed.reasons)
+    kept.keep(findings.priors())  # before the result, which an interrupted job does not compute again
     result.save(job.out)
     write_report(result, job.out / REPORT)
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
@@ -156,16 +158,18 @@ def _locked(working: Path) -> Iterator[None]:
                 shutil.rmtree(working, ignore_errors=True)
 
 
-def _publish(federation: OverFlower, result: Result) -> bool:
-    """Send every client its own models and page, and return whether all clients received them."""
+def _publish(federation: OverFlower, result: Result, kept: KeptPriors) -> bool:
+    """Send every client its own part of the result, and return whether all clients received theirs."""
     contents = {}
     undelivered = {client: "it is not connected" for client in result.clients if client not in federation.clients}
     sharing = {name for name, rules in federation.rules.items() if rules.shares}
     for client in [name for name in result.clients if name not in undelivered]:
-        own = ClientResult.of(result, client, sharing)
-        arrays = {str(kind): np.asarray(models) for kind, models in own.models.items()}
-        payload = Packed("ClientResult", json.dumps(own.to_dict(), ensure_ascii=False), arrays)
-        contents[client] = to_content(payload, client=client, job=federation.job)
+        try:
+            part = pack_part(ClientResult.of(result, client, sharing), kept)
+        except FormatError as error:
+            undelivered[client] = str(error)
+        else:
+            contents[client] = to_content(part, client=client, job=federation.job)
     try:
         for client, reply in federation.send(TAKE, contents).items():
             if reason := reason_in(texts_in(reply)):

@@ -235,6 +235,8 @@ def _done_for_client(own: ClientResult, saved: str, job: str) -> Iterator[tuple[
     yield "Data", count(own.standing.rows, "row")
     if FAMILIES[own.study.model].tabular:
         yield from _describe_columns(own.schema)
+    if own.fitted_at_site:
+        yield "Models", "fitted at your site, on your own rows; they have not left it"
     yield "Seed", str(own.study.seed)
     yield "Version", f"comity {own.version}"
     if saved:

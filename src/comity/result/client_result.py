@@ -29,7 +29,7 @@ class ClientResult:
 
     `weights` are those of its models over the clients; `unmet` are the collaborators that it wanted and that are not in
     its coalition; `brought` is what each member of its coalition contributes to it; `others` has the scores of clients
-    that show them to everybody.
+    that show them to everybody; `fitted_at_site` is whether the client fitted its models itself, on its own rows.
     """
 
     client: str
@@ -48,6 +48,7 @@ class ClientResult:
     files: tuple[bytes, ...] = ()
     left_out: tuple[str, ...] = ()
     version: str = ""
+    fitted_at_site: bool = False
 
     @classmethod
     def of(cls, result: Result, client: str, shown: Collection[str] = ()) -> Self:
@@ -96,6 +97,7 @@ class ClientResult:
             "verdict": self.verdict,
             "others": {name: each.to_dict() for name, each in self.others.items()},
             "left_out": list(self.left_out),
+            "fitted_at_site": self.fitted_at_site,
         }
 
     @classmethod
@@ -120,6 +122,7 @@ class ClientResult:
             files=files,
             left_out=tuple(saved["left_out"]),
             version=saved["comity"],
+            fitted_at_site=saved.get("fitted_at_site", False),
         )
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:

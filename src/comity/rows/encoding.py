@@ -213,6 +213,18 @@ def _standardise(values: pd.Series, column: NumberColumn) -> Floats:
     return np.asarray((numbers - column.mean) / column.scale)
 
 
+def with_target(rows: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Return the rows whose target can be encoded: one of the classes of the schema, or a finite number."""
+    target = schema.target
+    if rows.empty:
+        return rows
+    if target.name not in rows.columns:
+        raise UnfitError(f"there is no column {target.name!r}, which the models predict")
+    if target.task == "classes":
+        return rows[rows[target.name].map(level_of).isin(target.classes)]
+    return rows[np.isfinite(np.asarray(pd.to_numeric(rows[target.name], errors="coerce"), np.float64))]
+
+
 def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:
     """Return the target of n rows (n,): standardised numbers, or the position of each row's class in the schema."""
     target = schema.target

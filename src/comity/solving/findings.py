@@ -19,6 +19,7 @@ from comity.deciding.proof import prove
 from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
+from comity.families.glm.priors import Priors
 from comity.families.problem import Problem, state_problem
 from comity.families.registry import FAMILIES
 from comity.federation import Federation
@@ -59,6 +60,10 @@ class Findings:
     def warnings(self) -> tuple[str, ...]:
         """What users should know."""
         return (*self.problem.warnings, *self.evaluated.warnings)
+
+    def priors(self) -> Mapping[str, Priors]:
+        """Return what each client fits its personal models with, at its own side; empty if clients fit none."""
+        return self.fit.priors(self.decision) if isinstance(self.decision, Borrowed) else {}
 
 
 def learn(request: Request) -> Findings:

@@ -199,8 +199,20 @@ def run(
         checkpoint: Where an unfinished training is kept, from which it is resumed.
         estimator: What clients train, if the study's model is one that the user gives.
     """
+    return investigate(opened, study, progress, checkpoint, estimator)[0]
+
+
+def investigate(
+    opened: Opened,
+    study: Study,
+    progress: Progress = silent,
+    checkpoint: Checkpoint | None = None,
+    estimator: object = None,
+) -> tuple[Result, Findings]:
+    """Run a study on clients as `run` does, and return the result with the findings that it was made of."""
     request = Request(opened.federation, opened.study_of_rest(study), progress, checkpoint, estimator=estimator)
-    return as_result(replace(request, study=study), learn(request), opened.warnings)
+    findings = learn(request)
+    return as_result(replace(request, study=study), findings, opened.warnings), findings
 
 
 def as_result(request: Request, findings: Findings, warned: tuple[str, ...] = ()) -> Result:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.core.likelihood import INTERCEPT_SHARE, LogLoss, penalty_factors
+from comity.core.likelihood import INTERCEPT_SHARE, LogLoss, Penalty, penalty_factors
 
 
 def some_rows(seed: int, classes: int, rows: int = 40, features: int = 3) -> LogLoss:
@@ -63,3 +63,29 @@ def test_separable_rows_one_class_constant_and_collinear_columns_do_no_harm() ->
 
 def test_intercepts_are_nearly_spared() -> None:
     np.testing.assert_array_equal(penalty_factors(4, 2), [1, 1, INTERCEPT_SHARE, INTERCEPT_SHARE])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_penalty_is_a_diagonal_around_zero_or_any_form_around_any_mean(classes: int) -> None:
+    loss = some_rows(2, classes)
+    rng = np.random.default_rng(2)
+    counts, diagonal = rng.integers(0, 3, len(loss.target)).astype(float), rng.uniform(0.01, 1.0, loss.size)
+    plain = loss.fit(counts, diagonal, np.zeros(loss.size))
+    np.testing.assert_array_equal(loss.fit(counts, Penalty(diagonal), np.zeros(loss.size)), plain)
+    np.testing.assert_allclose(loss.fit(counts, Penalty(np.diag(diagonal)), np.zeros(loss.size)), plain, rtol=1e-6)
+    root, mean = rng.normal(size=(loss.size, loss.size)), rng.normal(size=loss.size)
+    form = root @ root.T
+    found = loss.fit(counts, Penalty(form, mean), mean)
+    slope = loss.slope(found, counts) / counts.sum() + 2 * form @ (found - mean)
+    np.testing.assert_allclose(slope, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.array([1.0, 2.0, 0.5]), np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.1], [0, 0.1, 1]])])
+def test_slope_and_curvature_of_a_penalty_agree_with_finite_differences(form: np.ndarray) -> None:
+    penalty, at = Penalty(form, np.array([0.2, -1.0, 3.0])), np.array([1.0, 0.5, -2.0])
+    for direction in np.eye(3):
+        ahead, behind = at + 1e-5 * direction, at - 1e-5 * direction
+        found = (penalty.value(ahead) - penalty.value(behind)) / 2e-5
+        assert penalty.slope(at) @ direction == pytest.approx(found, abs=1e-6)
+        bent = (penalty.slope(ahead) - penalty.slope(behind)) / 2e-5
+        np.testing.assert_allclose(penalty.curvature @ direction, bent, atol=1e-6)

@@ -8,8 +8,9 @@ from scipy.special import expit, softmax
 from comity.core.arrays import Floats
 from comity.core.metrics import METRICS
 from comity.errors import InputError
-from comity.families.estimator.bases import Bases, outcome, own_models, scores, stacked, unpacked
+from comity.families.estimator.bases import Bases, own_models
 from comity.families.estimator.files import to_file
+from comity.families.estimator.prediction import outcome, scores, stacked, unpacked
 from comity.questions import (
     EvaluateStacks,
     Evaluation,

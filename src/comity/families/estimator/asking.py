@@ -10,7 +10,7 @@ import numpy as np
 
 from comity.core.arrays import Bytes, Floats
 from comity.core.progress import Progress
-from comity.families.estimator.bases import outputs_of
+from comity.families.estimator.prediction import outputs_of
 from comity.families.estimator.stack import StackView
 from comity.families.glm.asking import NOISE_OF_CLASSES, Asking, shortened, tested_parts
 from comity.families.glm.borrowing import Borrowing

@@ -74,7 +74,7 @@ class Estimator(Family):
         self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
     ) -> Floats:
         """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f), whose last column is ones."""
-        from comity.families.estimator.bases import predict_stack
+        from comity.families.estimator.prediction import predict_stack
 
         require("sklearn", "to predict with estimators")
         return predict_stack(schema.target, features, model, files)

@@ -20,6 +20,7 @@ from comity.families.glm.asking import Asking, BorrowingOfClasses, BorrowingOfNu
 from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.convex_front import ConvexFront
 from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
+from comity.families.glm.priors import Priors, find_priors
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
 from comity.families.problem import Problem
@@ -114,6 +115,10 @@ class LinearFit(Fit):
     def evaluate_borrowed(self, decision: Borrowed) -> Evaluated:
         """Evaluate the models of a decision with borrowed strength."""
         return evaluate_expected(self._borrowing, self.problem.metric, decision)
+
+    def priors(self, decision: Borrowed) -> dict[str, Priors]:
+        """Return what each client fits its personal models with, at its own side."""
+        return dict(zip(self.request.federation.clients, find_priors(self.lender(), decision), strict=True))
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Evaluate models on the rows that clients keep for testing."""
@@ -265,7 +270,8 @@ def _warn_of_no_rows(clients: Sequence[str], rows: Floats) -> tuple[str, ...]:
         return ()
     warning = (
         f"no sums came from {of_clients(without)}: no rows, or too few for their policies; they bring "
-        "nothing to others, are alone, and have the model of a typical client"
+        "nothing to others, are alone, and have the model of a typical client (a site of a federation fits it to its "
+        "own rows)"
     )
     return (warning,)
 

@@ -19,11 +19,11 @@ _INTERCEPT_SHARE = 1e-2
 def fit_own(rows: Rows, question: FitOwn) -> FitOwnAnswer:
     """Return the client's own model of all rows and of all but each fold; without rows they are zero."""
     loss, masks = rows.encoded(question.schema).loss, rows.splits(question.schema, question.split).masks
-    whole = _fit(loss, np.ones(masks.shape[1]))
+    whole = fit_by_evidence(loss, np.ones(masks.shape[1]))
     fitted = [whole]
     for mask in masks:
         held = mask.sum()
-        fitted.append(_fit(loss, 1 - mask) if 0 < held < mask.size else whole)
+        fitted.append(fit_by_evidence(loss, 1 - mask) if 0 < held < mask.size else whole)
     models, penalties = zip(*fitted, strict=True)
     return FitOwnAnswer(np.stack(models), np.array(penalties))
 
@@ -41,8 +41,8 @@ def part_losses(rows: Rows, question: PartLosses) -> PartLossesAnswer:
     )
 
 
-def _fit(loss: LogLoss, counts: Floats) -> tuple[Floats, float]:
-    """Return the mean model of rows that count, and its mean penalty."""
+def fit_by_evidence(loss: LogLoss, counts: Floats) -> tuple[Floats, float]:
+    """Return the mean model (d,) over penalties of rows that count, and its mean penalty."""
     model = np.zeros(loss.size)
     if not counts.any():
         return model, 1.0
