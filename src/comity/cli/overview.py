@@ -206,7 +206,8 @@ def _proof(result: Result) -> list[str]:
 def _asked(result: Result) -> str:
     rounds, sent, received = (result.traffic[name] for name in ("rounds", "sent", "received"))
     traffic = f"{format_bytes(sent)}, {format_bytes(received)} back"
-    return f"{count(rounds, 'round')} of questions to the clients ({traffic}); no rows were sent."
+    models = ", but the clients' models, which may hold values of rows" if result.files else ""
+    return f"{count(rounds, 'round')} of questions to the clients ({traffic}); no rows were sent{models}."
 
 
 def _resampled(result: Result) -> list[str]:

@@ -26,11 +26,14 @@ from comity.client.policy import Policy, may_lack_rows
 from comity.core.arrays import Floats
 from comity.errors import RefusedError
 from comity.questions import (
+    AboutStacks,
     Describe,
     Description,
     Evaluate,
     Evaluation,
     Expand,
+    FitEstimator,
+    MomentsAnswer,
     Slopes,
     Split,
 )
@@ -39,6 +42,7 @@ from comity.rows.encoding import summarise
 from comity.rows.rows import Encoded, Rows
 
 _MIN_ROWS_OF_PART = 2
+_BYTES_OF_NUMBER = 8
 _MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 # What a job with the search "borrow" asks (comity.families.glm.asking):
 _POINTS = 9  # of slopes, for classes: two in each of five rounds, of which the first two are the same
@@ -90,9 +94,20 @@ _COUNTS: dict[str, Callable[[Any, Any], int]] = {
     "fit-own": lambda question, answer: np.unique(answer.parameters, axis=0).size + len(np.unique(answer.penalties)),
     "fit-alone": lambda question, answer: answer.parameters.size + answer.penalties.size + answer.losses.size,
     "part-losses": lambda question, answer: len(answer.losses) * int(answer.losses.any(axis=0).sum()),
+    "fit-estimator": lambda question, answer: -(-answer.model.size // _BYTES_OF_NUMBER),
+    "stack-moments": lambda question, answer: _in_quadratic(answer),
+    "stack-losses": lambda question, answer: len(answer.losses) * int(answer.losses.any(axis=0).sum()),
+    "evaluate-stacks": lambda question, answer: _in_evaluation(answer),
+    "test-stacks": lambda question, answer: _in_evaluation(answer),
     "evaluate": lambda question, answer: _in_evaluation(answer),
     "evaluate-linear": lambda question, answer: _in_evaluation(answer),
 }
+
+
+def _in_quadratic(answer: MomentsAnswer) -> int:
+    """Return the numbers in gram, cross and square, of the parts that have rows."""
+    size = int(answer.cross.shape[-1])
+    return (size * (size + 1) // 2 + size + 1) * int((answer.rows > 0).sum())
 
 
 def _different_points(question: Slopes) -> int:
@@ -160,6 +175,11 @@ class Disclosed:
         split: Split | None = getattr(question, "split", None)
         if split is None or not self.limited:
             return question
+        if isinstance(question, FitEstimator | AboutStacks):
+            raise RefusedError(
+                f"client {self.table.owner!r} limits what it discloses, and a model of scikit-learn may hold rows; "
+                "take the model linear, or ask it to lift the limit (disclosure = inf)"
+            )
         if split.judges:
             raise RefusedError(
                 f"client {self.table.owner!r} limits what it discloses, and answers only if rows are dealt once; take "

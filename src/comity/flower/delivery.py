@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from comity.client.gate import Respondent
-from comity.core.arrays import Floats
+from comity.core.arrays import Floats, join_files, split_files
 from comity.core.kinds import ModelKind
 from comity.errors import FormatError
 from comity.families.glm.priors import Priors
@@ -21,6 +21,7 @@ from comity.questions import Packed
 from comity.result.client_result import ClientResult
 
 _KIND = "ClientResult"
+_FILES = ("files", "sizes")
 _QUESTION = Packed("Priors", "", {})  # under which the journal keeps a client's priors
 
 
@@ -55,10 +56,13 @@ class KeptPriors:
 
 def pack_part(own: ClientResult, kept: KeptPriors) -> Packed:
     """Return a client's part as it is sent: its personal models are left out if its site can fit them."""
+    arrays: dict[str, Any]
     if own.study.borrows and FAMILIES[own.study.model].exact:
         arrays = {ModelKind.TOGETHER.value: own.models[ModelKind.TOGETHER], **kept.find(own.client)}
     else:
         arrays = {kind.value: np.asarray(models) for kind, models in own.models.items()}
+        if own.files:
+            arrays |= dict(zip(_FILES, join_files(own.files), strict=True))
     return Packed(_KIND, json.dumps(own.to_dict(), ensure_ascii=False), arrays)
 
 
@@ -77,10 +81,12 @@ class Part:
             FormatError: It is no client's result, or its models or priors cannot be used.
         """
         arrays: dict[str, Any] = dict(packed.arrays)
+        joined = [arrays.pop(name) for name in _FILES if name in arrays]
         whole = set(arrays) == set(ModelKind)
         models = {kind: arrays.pop(kind.value) for kind in ModelKind if whole or kind == ModelKind.TOGETHER}
         try:
-            result = ClientResult.from_dict(json.loads(packed.plain), models)
+            files = split_files(*joined) if joined else ()
+            result = ClientResult.from_dict(json.loads(packed.plain), models, files)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the message does not hold a client's result ({type(error).__name__})") from None
         if whole:

@@ -44,7 +44,7 @@ class AboutStacks:
     split: Split
     estimator: Annotated[Bytes, "*"]
     models: Annotated[Bytes, "*"]
-    sizes: tuple[int, ...]
+    sizes: Annotated[Floats, "N"]
     own: int
 
 

@@ -70,6 +70,7 @@ class ClientResult:
             verdict=result.certificate.verdict.value,
             others={name: result.utilities[name] for name in result.clients if name in shown and name != client},
             models={kind: result.models[kind][place : place + 1] for kind in ModelKind},
+            files=_files_for(result, client),
             left_out=result.left_out,
             version=result.version,
         )
@@ -144,3 +145,9 @@ class ClientResult:
 
         named = (self.study.client or "client") in rows.columns
         return predict(self, rows, check_kind(model), None if named else self.client)[0]
+
+
+def _files_for(result: Result, client: str) -> tuple[bytes, ...]:
+    """Return what the members of a client's coalition trained, and empty files for all others."""
+    members = result.equilibrium.coalition_of(client)
+    return tuple(file if name in members else b"" for name, file in zip(result.clients, result.files, strict=False))

@@ -9,13 +9,12 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from comity.core.arrays import Floats
+from comity.core.arrays import Floats, join_files, split_files
 from comity.core.extras import require
 from comity.core.files import read_text, write_directory
 from comity.core.kinds import ModelKind
@@ -27,6 +26,7 @@ MODELS, NETWORKS = "models.npz", "models.safetensors"  # of 64 bits, and of 32
 REPORT, EQUILIBRIUM = "report.html", "equilibrium.json"
 FILES = (MARKER, MODELS, NETWORKS, REPORT)
 FORMAT = 2
+_JOINED = ("files", "sizes")  # the arrays of what clients trained, if models are weights of these
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -48,9 +48,8 @@ def write_sealed(
         stored: bytes = save({kind: each.astype(np.float32) for kind, each in models.items()})
     else:
         archive = io.BytesIO()
-        sizes = {"sizes": np.array([len(each) for each in files])} if files else {}
-        joined = {"files": np.frombuffer(b"".join(files), np.uint8)} if files else {}
-        np.savez(archive, **models, **joined, **sizes)  # type: ignore[arg-type]
+        joined = dict(zip(_JOINED, join_files(files), strict=True)) if files else {}
+        np.savez(archive, **models, **joined)  # type: ignore[arg-type]
         stored = archive.getvalue()
     whole = {**document, "models": {"file": file, "sha256": hashlib.sha256(stored).hexdigest()}}
     whole["seal"] = seal(whole)
@@ -141,10 +140,7 @@ def _read_models(place: Path, entry: Any) -> Stored:
         else:
             stored = np.load(io.BytesIO(raw), allow_pickle=False)
         models = {kind: np.asarray(stored[kind], np.float64) for kind in ModelKind}
-        if "files" not in stored:
-            return Stored(models)
-        joined, ends = stored["files"].tobytes(), np.cumsum([0, *stored["sizes"]]).tolist()
-        return Stored(models, tuple(joined[first:last] for first, last in pairwise(ends)))
+        return Stored(models, split_files(*(stored[name] for name in _JOINED)) if _JOINED[0] in stored else ())
     except ComityError:
         raise
     except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:

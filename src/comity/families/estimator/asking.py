@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from comity.core.arrays import Bytes, Floats
+from comity.core.arrays import Bytes, Floats, join_files
 from comity.core.progress import Progress
 from comity.families.estimator.prediction import outputs_of
 from comity.families.estimator.stack import StackView
@@ -66,14 +66,14 @@ class BorrowingOfEstimators(Asking):
             "schema": self.schema,
             "split": self.split,
             "estimator": self.estimator,
-            "models": self._joined,
-            "sizes": tuple(map(len, self.files)),
+            "models": self._joined[0],
+            "sizes": self._joined[1],
             "own": place,
         }
 
     @cached_property
-    def _joined(self) -> Bytes:
-        return np.frombuffer(b"".join(self.files), np.uint8)
+    def _joined(self) -> tuple[Bytes, Floats]:
+        return join_files(self.files)
 
     def _moments(self, points: Floats) -> Parts:
         """Return the losses as functions of stacks, expanded at a stack for each client (N, 0 or 1, d)."""

@@ -99,7 +99,7 @@ def default_estimator(name: str, *, classes: bool, seed: int) -> Any:
     ensemble = require("sklearn.ensemble", _PURPOSE)
     if name == "boosting":
         kind = ensemble.HistGradientBoostingClassifier if classes else ensemble.HistGradientBoostingRegressor
-        return kind(max_iter=60, max_leaf_nodes=6, min_samples_leaf=5, random_state=seed)
+        return kind(max_iter=60, max_leaf_nodes=4, min_samples_leaf=4, random_state=seed)
     kind = ensemble.RandomForestClassifier if classes else ensemble.RandomForestRegressor
     return kind(n_estimators=100, min_samples_leaf=3, random_state=seed)
 

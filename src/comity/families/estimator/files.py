@@ -7,6 +7,7 @@ if its trees lead nowhere but down: a node that pointed outside of its tree woul
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ _TREES = (
     "sklearn.tree._tree.Tree",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 )
+_SCHEMA, _NUMBER = "schema.json", "__id__"
 MAX_SIZE = 1 << 28  # bytes of a file
 _KEPT = 4096  # files that have been read
 
@@ -33,7 +35,7 @@ def to_file(estimator: Any) -> bytes:
     skops = require("skops.io", "to save models of scikit-learn")
     name = type(estimator[0] if isinstance(estimator, tuple) else estimator).__name__
     try:
-        file: bytes = skops.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
+        file = _canonical(skops.dumps(estimator))
     except Exception as error:  # noqa: BLE001 - whatever skops meets
         raise InputError(f"a {name} cannot be saved without pickle ({error}); take another estimator") from None
     if len(file) > MAX_SIZE:
@@ -63,6 +65,34 @@ def from_file(file: bytes) -> Any:
     return estimator
 
 
+def _canonical(file: bytes) -> bytes:
+    """Return a file whose bytes depend on its content alone: skops writes the time, and places in memory as numbers."""
+    numbers: dict[object, int] = {}
+
+    def renumber(node: object) -> object:
+        if isinstance(node, list):
+            return [renumber(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        found = {key: each if key == _NUMBER else renumber(each) for key, each in node.items()}
+        if _NUMBER in found:
+            shared = found[_NUMBER] if node.get("__loader__") != "JsonNode" else object()  # a value is never shared
+            found[_NUMBER] = numbers.setdefault(shared, len(numbers) + 1)
+        if isinstance(node.get("file"), str):
+            name, _, kind = node["file"].partition(".")
+            found["file"] = files[node["file"]] = f"{numbers.setdefault(int(name), len(numbers) + 1)}.{kind}"
+        return found
+
+    files: dict[str, str] = {}
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(file)) as there, zipfile.ZipFile(written, "w") as here:
+        schema = json.dumps(renumber(json.loads(there.read(_SCHEMA))), separators=(",", ":"))
+        contents = {new: there.read(old) for old, new in files.items()}
+        for name, content in ({_SCHEMA: schema.encode()} | contents).items():
+            here.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return written.getvalue()
+
+
 def _unpacked_size(file: bytes) -> int:
     try:
         with zipfile.ZipFile(io.BytesIO(file)) as archive:
@@ -71,37 +101,50 @@ def _unpacked_size(file: bytes) -> int:
         raise InputError("a model is not a file of skops") from None
 
 
-def _check_trees(value: object, seen: set[int] | None = None) -> None:
-    """Check all trees in an estimator, however deep: each child comes after its parent, and none is outside."""
+def _check_trees(value: object, features: int = 0, seen: set[int] | None = None) -> None:
+    """Check all trees in an estimator of so many features, however deep."""
     seen = set() if seen is None else seen
     if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type(None)):
         return
     seen.add(id(value))
+    features = getattr(value, "n_features_in_", features)
+    inner: list[Any] = []
     if isinstance(value, np.ndarray):
-        if value.dtype == object:
-            for each in value.ravel().tolist():
-                _check_trees(each, seen)
-        return
-    if type(value).__name__ == "Tree" and type(value).__module__ == "sklearn.tree._tree":
-        tree: Any = value
-        _check_children(tree.children_left, tree.children_right, tree.feature, tree.n_features)
-        return
-    if type(value).__name__ == "TreePredictor":
-        nodes = value.nodes  # type: ignore[attr-defined]
-        leaf = nodes["is_leaf"].astype(bool)
-        left, right = (np.where(leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
-        _check_children(left, right, nodes["feature_idx"], np.iinfo(np.int64).max)
-        return
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | set) else ()
+        inner = value.ravel().tolist() if value.dtype == object else []
+    elif type(value).__name__ == "Tree":
+        _check_tree(value, features)
+    elif type(value).__name__ == "TreePredictor":
+        _check_predictor(value, features)
+    elif isinstance(value, dict):
+        inner = [*value.values()]
+    elif isinstance(value, list | tuple | set):
+        inner = [*value]
     for each in (*inner, *getattr(value, "__dict__", {}).values()):
-        _check_trees(each, seen)
+        _check_trees(each, features, seen)
 
 
-def _check_children(left: Any, right: Any, feature: Any, features: int) -> None:
-    place = np.arange(len(left))
-    inner = left >= 0
-    for child in (left[inner], right[inner]):
-        if (child <= place[inner]).any() or (child >= len(left)).any():
+def _check_tree(tree: Any, features: int) -> None:
+    """Check a tree of a forest."""
+    inner = tree.children_left >= 0
+    _check_nodes(inner, (tree.children_left, tree.children_right), tree.feature, min(features, tree.n_features))
+
+
+def _check_predictor(predictor: Any, features: int) -> None:
+    """Check a tree of a histogram boosting."""
+    nodes = predictor.nodes
+    inner = nodes["is_leaf"] == 0
+    _check_nodes(
+        inner, tuple(nodes[side].astype(np.int64) for side in ("left", "right")), nodes["feature_idx"], features
+    )
+    if (nodes["bitset_idx"][nodes["is_categorical"] != 0] >= len(predictor.raw_left_cat_bitsets)).any():
+        raise InputError("a model has a tree that asks for categories that are not there; it was changed")
+
+
+def _check_nodes(inner: Any, children: tuple[Any, ...], feature: Any, features: int) -> None:
+    """Check that children of inner nodes come after these and are there, and so are the features."""
+    place = np.arange(len(inner))
+    for child in children:
+        if (child[inner] <= place[inner]).any() or (child[inner] >= len(inner)).any():
             raise InputError("a model has a tree whose nodes do not lead to leaves; it was changed")
-    if (np.asarray(feature)[inner] < 0).any() or (np.asarray(feature)[inner] >= features).any():
+    if (feature[inner] < 0).any() or (feature[inner] >= features).any():
         raise InputError("a model has a tree that asks for a feature that is not there; it was changed")

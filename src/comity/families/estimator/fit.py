@@ -50,7 +50,8 @@ class EstimatorFit(Fit):
     def evaluate_borrowed(self, decision: Borrowed) -> Evaluated:
         """Return the stacks of a decision, how well they can be expected to do, and the models that they weigh."""
         found = evaluate_expected(self._asking, self.problem.metric, decision)
-        return replace(found, files=self._asking.files)
+        none = np.zeros(len(self.request.federation.clients))
+        return replace(found, penalties=dict.fromkeys(ModelKind, none), files=self._asking.files)
 
     def test(self, evaluated: Evaluated) -> Mapping[str, Evaluation]:
         """Evaluate stacks on the rows that clients keep for testing."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 from threadpoolctl import threadpool_limits
 
-from comity.core.arrays import Bytes, Floats
+from comity.core.arrays import Bytes, Floats, split_files
+from comity.core.kinds import ModelKind
 from comity.errors import InputError
 from comity.families.estimator.files import from_file
 from comity.questions.schema import Target
@@ -55,7 +55,10 @@ def scores(model: Trained | None, features: Floats, classes: int) -> Floats:
     """Return the scores (n, outputs) on encoded features (n, f) of a model; zeros if there is none."""
     if model is None or not len(features):
         return np.zeros((len(features), outputs_of(classes)))
-    found = predict(model[0], features, classes)
+    try:
+        found = predict(model[0], features, classes)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{type(model[0]).__name__} cannot predict ({type(error).__name__}: {error})") from None
     if not np.isfinite(found).all():
         raise InputError(f"{type(model[0]).__name__} predicts values that are infinite or not numbers")
     if not classes:
@@ -65,10 +68,12 @@ def scores(model: Trained | None, features: Floats, classes: int) -> Floats:
     return logs[:, 1:] - logs[:, :1] if classes == 2 else logs - logs.mean(axis=1, keepdims=True)
 
 
-def unpacked(models: Bytes, sizes: Sequence[int]) -> list[Trained | None]:
+def unpacked(models: Bytes, sizes: Floats) -> list[Trained | None]:
     """Return all clients' models from their files, one after the other; None where a file is empty."""
-    files = [models[first:last].tobytes() for first, last in pairwise(np.cumsum([0, *sizes]).tolist())]
-    return [trained(file) if file else None for file in files]
+    try:
+        return [trained(file) if file else None for file in split_files(models, sizes)]
+    except ValueError as error:
+        raise InputError(f"the files of models cannot be told apart: {error}") from None
 
 
 def trained(file: bytes) -> Trained:
@@ -102,5 +107,10 @@ def predict_stack(spec: Target, features: Floats, stack: Floats, files: Sequence
     with quietly():
         for place, file in enumerate(files):
             if stack[place]:
+                if not file:
+                    raise InputError(
+                        "this model uses models of clients outside of the coalition, which stay with them; take the "
+                        f"model {ModelKind.COALITION.value!r} or {ModelKind.ALONE.value!r}"
+                    )
                 scored[:, :, place] = scores(trained(file), features[:, :-1], classes)
     return outcome(stacked(scored, stack), spec)

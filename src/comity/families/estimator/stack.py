@@ -26,6 +26,10 @@ from comity.families.glm.procedures import Procedure
 from comity.families.glm.sums import Sums
 from comity.families.glm.view import View
 
+_SCALE_ALONE = 0.5  # the expected scale of a model alone, and its standard deviation
+_ROUNDS_ALONE = 4  # in which the noise of a client is learned
+_ROWS_OF_NOISE = 1e-3  # with a variance of one, so that no noise is zero
+_TINY = 1e-9
 _BORROWED_ROWS = 20.0  # before a client's own rows say how sure a prediction is
 
 
@@ -47,7 +51,7 @@ class StackView(View):
     order: Integers = field(init=False)
 
     def __post_init__(self) -> None:
-        self.order = self._nearest(self.alone)
+        self.order = self._nearest(np.eye(len(self.sums), self.sums.size))
 
     @property
     def freedom(self) -> int:
@@ -56,11 +60,28 @@ class StackView(View):
 
     @cached_property
     def alone(self) -> Floats:
-        """The models alone (N, d): each client's own, as it is; a client without rows has the mean of all."""
-        own = np.eye(len(self.sums), self.sums.size)
-        rows = self.sums.rows
-        own[rows == 0, : rows.size] = rows / max(rows.sum(), 1.0)
-        return own
+        """The models alone (N, d): each client's own, scaled and shifted by its own rows; without any, the mean of all.
+
+        The scale is drawn from N(½, ½²), whoever the others are: what few rows train predicts too much.
+        """
+        clients, rows = len(self.sums), self.sums.rows
+        columns = np.zeros((clients, self.sums.size, 1 + self.intercepts))
+        columns[np.arange(clients), np.arange(clients), 0] = 1.0
+        columns[:, clients:, 1:] = np.eye(self.intercepts)
+        here, prior = _turned(self.sums, columns), np.eye(1 + self.intercepts) / _SCALE_ALONE**2
+        start = np.zeros(1 + self.intercepts)
+        start[0] = _SCALE_ALONE
+        noise = np.full(clients, self.noise or 1.0)
+        for _ in range(_ROUNDS_ALONE):
+            system = here.gram / noise[:, None, None] + prior
+            right = here.cross / noise[:, None] + prior @ start
+            weights = np.linalg.solve(system, right[..., None])[..., 0]
+            if self.noise is None:
+                noise = np.maximum((here.losses(weights) + _ROWS_OF_NOISE) / (rows + _ROWS_OF_NOISE), _TINY)
+        found = (columns @ weights[..., None])[..., 0]
+        found[rows == 0] = 0.0
+        found[rows == 0, :clients] = rows / max(rows.sum(), 1.0)
+        return np.asarray(found)
 
     @cached_property
     def _learned(self) -> dict[tuple[int, bool], Hierarchy]:
