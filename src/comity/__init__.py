@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from comity.research.leaderboard import compare as compare
     from comity.result.result import Result as Result
     from comity.result.verification import verify as verify
+    from comity.solving.collaboration import CollaborationClassifier as CollaborationClassifier
+    from comity.solving.collaboration import CollaborationRegressor as CollaborationRegressor
     from comity.solving.modules import solve_modules as solve_modules
     from comity.solving.solve import solve as solve
     from comity.study import Study as Study
@@ -52,6 +54,7 @@ _NAMES = {
     "research.leaderboard": ("compare",),
     "result.result": ("Result",),
     "result.verification": ("verify",),
+    "solving.collaboration": ("CollaborationClassifier", "CollaborationRegressor"),
     "solving.modules": ("solve_modules",),
     "solving.solve": ("solve",),
     "study": ("Study",),
