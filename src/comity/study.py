@@ -49,11 +49,10 @@ _ONLY_WITH = {"worth": ("borrow",)} | dict.fromkeys(
 
 def _check_model_name(value: object) -> str:
     """Return the name of a family of models."""
-    from comity.families.registry import FAMILIES
+    from comity.families.registry import FAMILIES, NAMES
 
     if not isinstance(value, str) or value not in FAMILIES:
-        tabular = [each for each, family in FAMILIES.items() if family.tabular]
-        raise InputError(f"{mention('model')} is {shown(value)}; it must be one of {', '.join(tabular)}")
+        raise InputError(f"{mention('model')} is {shown(value)}; it must be one of {', '.join(NAMES)}")
     return value
 
 
@@ -93,11 +92,11 @@ class Study:
             learned from. Default: none.
         encoding: The encoding of CSV files, such as latin-1 or cp1252. Default: utf-8.
         penalty: The ridge penalty of all models, from 1e-9 to 1000. Default: chosen by the folds.
-        model: The kind of model: linear or logistic regression (linear), or a perceptron (mlp, needs torch). Default:
-            linear.
-        search: How collaborators are found: by what all clients' rows tell (borrow, for linear models), on the Pareto
-            front, as in the paper (spo), or by trying every subset of at most 12 clients (exhaustive). Default: follows
-            from the model: borrow if linear, spo for networks.
+        model: The kind of model: linear or logistic regression (linear); gradient-boosted trees (boosting) or a random
+            forest (forest), which need scikit-learn; or a perceptron (mlp, needs torch). Default: linear.
+        search: How collaborators are found: by what all clients' rows tell (borrow), on the Pareto front, as in the
+            paper (spo), or by trying every subset of at most 12 clients (exhaustive). Default: follows from the model:
+            spo for networks, borrow for all others.
         worth: With the search borrow, a client collaborates only if it may expect to gain at least this share of its
             loss alone, or half of it if clients gain that much on average. Default: 0.01.
         width: Units in each hidden layer of a perceptron. Default: 32.

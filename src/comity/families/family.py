@@ -144,14 +144,16 @@ class Family(ABC):
     def size(self, study: Study, schema: Schema) -> int | None:
         """Return how many parameters a model has, None if any number will do."""
 
-    @abstractmethod
-    def predict(
-        self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
-    ) -> Floats:
-        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f), whose last column is ones.
+    def inputs(self, schema: Schema, features: Floats, models: Floats, files: tuple[bytes, ...]) -> Floats:
+        """Return what models (M, d) predict from (n, …), for encoded rows (n, f), whose last column is ones.
 
-        `files` are what clients trained, if a model is weights of these.
+        It is these rows, unless models are weights of what clients trained, in `files`: then what that predicts.
         """
+        return features
+
+    @abstractmethod
+    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
+        """Return values (n,) or probabilities of classes (n, C) for the inputs (n, …) of rows."""
 
     @abstractmethod
     def describe(self, study: Study, schema: Schema) -> str:

@@ -13,3 +13,5 @@ FAMILIES: dict[str, Family] = {
     GIVEN: Estimator(GIVEN),
     "module": Module(),
 }
+NAMES = tuple(name for name, family in FAMILIES.items() if family.tabular and name != GIVEN)
+"""The models of tables that a study can name."""

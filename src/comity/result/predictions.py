@@ -77,13 +77,14 @@ def predict(
     target = result.schema.target
     models = result.models[kind]
     places = np.array([-1 if owner in unknown else result.clients.index(owner) for owner in owners], np.intp)
+    used = models if unknown else models[np.unique(places)]
+    inputs = family.inputs(result.schema, features, used, result.files)
     outcome = np.zeros((len(rows), max(len(target.classes), 1)))
     for place in np.unique(places).tolist():
         here = places == place
         chosen = models if place < 0 else models[[place]]  # a typical member predicts as all members do on average
         predicted = np.mean(
-            [family.predict(result.study, result.schema, features[here], each, result.files) for each in chosen],
-            axis=0,
+            [family.predict(result.study, result.schema, inputs[here], each) for each in chosen], axis=0
         )
         outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
     if unknown:

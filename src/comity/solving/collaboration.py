@@ -217,7 +217,9 @@ class CollaborationClassifier(ClassifierMixin, _Collaboration):  # type: ignore[
         check_classification_targets(target)
         self.classes_, codes = np.unique(target, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InputError(f"y has one class only, {shown(self.classes_.tolist()[0])}; a classifier needs two or more")
+            raise InputError(
+                f"y has one class only, {shown(self.classes_.tolist()[0])}; a classifier needs two or more"
+            )
         return self._solve(rows, [_class_name(code) for code in codes.tolist()], "classes")
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803

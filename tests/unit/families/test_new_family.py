@@ -43,9 +43,7 @@ class Constant(Family):
     def size(self, study: Study, schema: Schema) -> int:
         return 1
 
-    def predict(
-        self, study: Study, schema: Schema, features: np.ndarray, model: np.ndarray, files: tuple[bytes, ...] = ()
-    ) -> np.ndarray:
+    def predict(self, study: Study, schema: Schema, features: np.ndarray, model: np.ndarray) -> np.ndarray:
         return np.full(len(features), model[0] * schema.target.scale + schema.target.mean)
 
     def describe(self, study: Study, schema: Schema) -> str:

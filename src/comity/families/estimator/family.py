@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+import numpy as np
+
 from comity.core.arrays import Floats
 from comity.core.extras import require
 from comity.errors import InputError
@@ -70,14 +72,19 @@ class Estimator(Family):
     def size(self, study: Study, schema: Schema) -> None:
         """Return None: a stack has a weight for each client."""
 
-    def predict(
-        self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
-    ) -> Floats:
-        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f), whose last column is ones."""
-        from comity.families.estimator.prediction import predict_stack
+    def inputs(self, schema: Schema, features: Floats, models: Floats, files: tuple[bytes, ...]) -> Floats:
+        """Return the scores (n, outputs, N) of what clients trained; zeros where no model weighs them."""
+        from comity.families.estimator.prediction import score_files
 
         require("sklearn", "to predict with estimators")
-        return predict_stack(schema.target, features, model, files)
+        needed = np.asarray(models[:, : len(files)].any(axis=0))
+        return score_files(features[:, :-1], len(schema.target.classes), files, needed)
+
+    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
+        """Return values (n,) or probabilities of classes (n, C) for the inputs (n, outputs, N) of rows."""
+        from comity.families.estimator.prediction import outcome, stacked
+
+        return outcome(stacked(features, model), schema.target)
 
     def describe(self, study: Study, schema: Schema) -> str:
         """Return what its models are."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from threadpoolctl import threadpool_limits
 
-from comity.core.arrays import Bytes, Floats, split_files
+from comity.core.arrays import Booleans, Bytes, Floats, split_files
 from comity.core.kinds import ModelKind
 from comity.errors import InputError
 from comity.families.estimator.files import from_file
@@ -100,17 +100,15 @@ def stacked(scored: Floats, stack: Floats) -> Floats:
     return np.asarray(scored @ stack[:models] + stack[models:])
 
 
-def predict_stack(spec: Target, features: Floats, stack: Floats, files: Sequence[bytes]) -> Floats:
-    """Return values or probabilities by a stack (d,) of models in files, for encoded features (n, f + 1)."""
-    classes = len(spec.classes)
+def score_files(features: Floats, classes: int, files: Sequence[bytes], needed: Booleans) -> Floats:
+    """Return the scores (n, outputs, N) on encoded features (n, f) of the models in N files that are needed (N,)."""
     scored = np.zeros((len(features), outputs_of(classes), len(files)))
     with quietly():
-        for place, file in enumerate(files):
-            if stack[place]:
-                if not file:
-                    raise InputError(
-                        "this model uses models of clients outside of the coalition, which stay with them; take the "
-                        f"model {ModelKind.COALITION.value!r} or {ModelKind.ALONE.value!r}"
-                    )
-                scored[:, :, place] = scores(trained(file), features[:, :-1], classes)
-    return outcome(stacked(scored, stack), spec)
+        for place in np.flatnonzero(needed).tolist():
+            if not files[place]:
+                raise InputError(
+                    "this model uses models of clients outside of the coalition, which stay with them; take the model "
+                    f"{ModelKind.COALITION.value!r} or {ModelKind.ALONE.value!r}"
+                )
+            scored[:, :, place] = scores(trained(files[place]), features, classes)
+    return scored

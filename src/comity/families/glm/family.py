@@ -53,9 +53,7 @@ class Linear(Family):
         """Return how many parameters a model has."""
         return schema.parameters
 
-    def predict(
-        self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
-    ) -> Floats:
+    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
         """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f)."""
         target = schema.target
         return predict_linear(features, model, len(target.classes), target.mean, target.scale)

@@ -73,9 +73,7 @@ class Perceptron(Network):
         widths = [len(schema.features), *[study.width] * study.depth, len(schema.target.classes) or 1]
         return sum((before + 1) * after for before, after in pairwise(widths))
 
-    def predict(
-        self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
-    ) -> Floats:
+    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
         """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f)."""
         require("torch", "to predict with neural networks")
         from comity.families.network.prediction import predict_encoded
@@ -110,9 +108,7 @@ class Module(Network):
     def size(self, study: Study, schema: Schema) -> None:
         """Return None: a module has any number of parameters."""
 
-    def predict(
-        self, study: Study, schema: Schema, features: Floats, model: Floats, files: tuple[bytes, ...] = ()
-    ) -> Floats:
+    def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
         """Refuse: only the user's module can predict."""
         raise InputError("a torch module predicts itself: load its parameters with Result.state_of")
 
