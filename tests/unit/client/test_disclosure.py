@@ -151,7 +151,7 @@ def test_no_part_has_a_rare_level_class_or_missing_value(seed):
     )
     agreed = Schema(COLUMNS, Target("kind", "classes", ("p", "q", "r")))
     parts = np.eye(4)[rng.integers(4, size=count)].T
-    before = Encoded(encode(frame, agreed), encode_target(frame, agreed), agreed.target)
+    before = Encoded(encode(frame, agreed), encode_target(frame, agreed), agreed.target, np.ones(len(frame)))
     hidden = hide_rare(before, agreed, parts, least)
     for part in parts:
         features, target = hidden.features[part > 0], hidden.target[part > 0]
