@@ -19,7 +19,7 @@ ON_SURVIVAL = ("--client", "site", "--task", "survival", "--time", "days", "--ev
 def check_refusal(done: subprocess.CompletedProcess[str], *messages: str) -> None:
     assert done.returncode == 2, done
     assert done.stdout == ""
-    lines = done.stderr.splitlines()
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
     assert len(lines) == 1, "one message"
     assert lines[0].startswith("Error: ")
     for message in messages:
@@ -132,3 +132,28 @@ def test_events_may_be_words(comity: Run, tmp_path: Path, words: tuple[str, str]
     first, second = (comity("solve", f"{name}.csv", *ON_SURVIVAL) for name in ("numbers", "words"))
     assert first.returncode in (0, 1), first
     assert first.stdout == second.stdout
+
+
+def test_counts_and_survival_are_predicted(comity: Run, tmp_path: Path) -> None:
+    frame = survival(rows=40)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    assert comity("solve", "table.csv", *ON_SURVIVAL, "--out", "run").returncode in (0, 1)
+    predict = ("predict", "run", "table.csv", "--out", "p.csv")
+    done = comity(*predict, "--at", "20,50", "--baseline", "table.csv")
+    assert done.returncode == 0, done
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert list(found) == ["client", "prediction", "survival_20", "survival_50"]
+    assert found["survival_50"].between(0, 1).all()
+    check_refusal(comity(*predict, "--force", "--at", "20"), "--at and --baseline need each other")
+    check_refusal(comity(*predict, "--force", "--at", "soon", "--baseline", "table.csv"), "--at is 'soon'")
+    frame.drop(columns="died").to_csv(tmp_path / "alive.csv", index=False)
+    check_refusal(comity(*predict, "--force", "--at", "20", "--baseline", "alive.csv"), "there is no column 'died'")
+    counts(rows=40).to_csv(tmp_path / "counts.csv", index=False)
+    assert comity("solve", "counts.csv", *ON_COUNTS, "--out", "counted").returncode in (0, 1)
+    counts(rows=40).drop(columns=["days", "falls"]).to_csv(tmp_path / "bare.csv", index=False)
+    check_refusal(
+        comity("predict", "counted", "bare.csv", "--out", "q.csv"),
+        "there is no column 'days', which the models were trained with",
+    )
+    assert comity("predict", "counted", "counts.csv", "--out", "q.csv").returncode == 0
+    assert (pd.read_csv(tmp_path / "q.csv")["prediction"] > 0).all()

@@ -111,9 +111,11 @@ class Baseline:
         >>> Baseline.of(np.ones(4), np.array([2.0, -3.0, 5.0, -9.0])).hazard.tolist()
         [0.25, 0.75]
         """
-        times, events = np.abs(target), np.unique(target[target > 0])
-        steps = [(target == each).sum() / risks[times >= each].sum() for each in events]
-        return cls(events, np.cumsum(steps), float(times.max(initial=0.0)))
+        order = np.argsort(np.abs(target), kind="stable")
+        times, at_risk = np.abs(target)[order], _from_here_on(risks[order])
+        events, often = np.unique(target[target > 0], return_counts=True)
+        hazard = np.cumsum(often / at_risk[np.searchsorted(times, events, "left")])
+        return cls(events, hazard, float(times.max(initial=0.0)))
 
     def survival(self, risks: Floats, at: float) -> Floats:
         """Return the probability (n,) of no event until a time, by relative risks (n,); unknown after the end."""

@@ -43,7 +43,7 @@ LINEAR_TASKS: dict[Task, LinearTask] = {
         overdispersed=True,
     ),
     "survival": LinearTask(
-        "Cox's proportional hazards with a ridge penalty",
+        "Cox regression with a ridge penalty",
         "minus the log partial likelihood of an event, by expansion",
         without="no events",
     ),
