@@ -42,7 +42,7 @@ from comity.rows.rows import Encoded, Rows
 _MIN_ROWS_OF_PART = 2
 _MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 # What a job with the search "borrow" asks (comity.families.glm.asking):
-_POINTS = 9  # of slopes, where losses are expanded: two in each of five rounds, of which the first two are the same
+_POINTS = 10  # of slopes, where losses are expanded: two in each of five rounds
 _EVALUATED = 8  # numbers in an evaluation of three kinds of models: values, errors, errors of gains
 
 

@@ -39,6 +39,7 @@ class Borrowing:
         noise: The variance of the noise, learned unless given.
         own: Models alone on all rows and without each part (1 + F, N, d), if they were fitted elsewhere.
         progress: Called while it works.
+        own_level: Whether a client is near whatever its intercept.
 
     Attributes:
         measured: Where losses are approximate, those of the models alone and of the common procedure's as clients
@@ -54,6 +55,8 @@ class Borrowing:
         noise: float | None = None,
         own: Floats | None = None,
         progress: Advance | None = None,
+        *,
+        own_level: bool = False,
     ) -> None:
         self.parts, self.noise = parts, noise
         count, tell = parts.count, progress or (lambda done, total: None)
@@ -62,7 +65,7 @@ class Borrowing:
         for number, each in enumerate(sums):
             tell(number, len(sums) + 1)
             keep = not number or each.gram.size <= _KEPT
-            self.views.append(View(each, intercepts, noise, None if own is None else own[number], keep))
+            self.views.append(View(each, intercepts, noise, None if own is None else own[number], keep, own_level))
         tell(len(sums), len(sums) + 1)
         self.rows = (parts.by_part.rows * parts.tested).sum(axis=1)
         self.likelihood = Likelihood(self.rows, noise)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import final
 
@@ -31,22 +32,22 @@ _EXPANSIONS = 5  # rounds in which models approach their optimum
 _NOISE = 0.5  # a loss over twice this is minus the logarithm of a likelihood, up to a constant
 _POOLED_PRECISION = 1.0  # of the parameters of one model for all
 _TINY = 1e-300
-_MAX_STEP = 3.0  # by which the scores of a client's rows, or of all rows, change in one step: their root mean square
 
 
-def _shortened(steps: Floats, scores: Floats) -> Floats:
+def _shortened(steps: Floats, scores: Floats, longest: float) -> Floats:
     """Return Newton steps (…, d), shortened where scores would change too much; their direction stays.
 
     Args:
         steps: Changes of the parameters.
         scores: The quadratic form (…, d, d) that gives the mean squared change of a row's scores.
+        longest: The root mean square by which scores may change.
 
-    >>> _shortened(np.array([[1.0, 0.0], [8.0, 6.0]]), np.eye(2))
+    >>> _shortened(np.array([[1.0, 0.0], [8.0, 6.0]]), np.eye(2), 3.0)
     array([[1. , 0. ],
            [2.4, 1.8]])
     """
     squares = (steps * (scores @ steps[..., None])[..., 0]).sum(axis=-1, keepdims=True)
-    return np.asarray(steps * np.minimum(1.0, _MAX_STEP / np.sqrt(np.maximum(squares, _TINY))))
+    return np.asarray(steps * np.minimum(1.0, longest / np.sqrt(np.maximum(squares, _TINY))))
 
 
 @final
@@ -59,13 +60,17 @@ class BorrowingByExpansions(Asking):
         return list(self.federation.ask(FitOwn(self.schema, self.split)).values())
 
     @cached_property
-    def _approached(self) -> tuple[Floats, Floats]:
+    def _approached(self) -> tuple[Floats, Floats, Sums | None]:
         """Each client's model (N, d), pulled towards all, and one model for all (d,), by Newton's method.
 
-        If no client's policy allows slopes, it is the mean of the models alone.
+        If no client's policy allows slopes, it is the mean of the models alone. The losses on all rows of each client
+        come with them, as they were last expanded.
         """
         clients, size = self.federation.clients, self.schema.parameters
         models, pooled = np.zeros((len(clients), size)), np.zeros(size)
+        if self._task.from_alone:
+            models = np.stack([each.parameters[0] for each in self._own])
+            pooled = models.mean(axis=0)
         precision = _POOLED_PRECISION * penalty_factors(size, self._intercepts)
         for number in range(_EXPANSIONS):
             self.progress("learning from all", number, _EXPANSIONS)
@@ -88,15 +93,15 @@ class BorrowingByExpansions(Asking):
                 scores = flat / np.maximum(self._task.bend(flat), _TINY)[..., None, None]
             if not rows.any():
                 pooled = np.mean([each.parameters[0] for each in self._own], axis=0)
-                return np.tile(pooled, (len(clients), 1)), pooled
+                return np.tile(pooled, (len(clients), 1)), pooled, None
             sums = Sums(curvatures[:, 0] / 2, (turned - slopes[:, 0]) / 2, level, rows)
             noise = max(float(losses[:, 0].sum() / rows.sum()), _NOISE) if self._task.overdispersed else _NOISE
             found = Hierarchy.learn(sums, self._intercepts, noise).models
-            models = models + _shortened(found - models, scores)
+            models = models + _shortened(found - models, scores, self._task.longest)
             system = curvatures[:, 1].sum(axis=0) + np.diag(precision)
             step = np.linalg.solve(system, slopes[:, 1].sum(axis=0) + precision * pooled)
-            pooled = pooled - _shortened(step, np.average(scores, axis=0, weights=rows))
-        return models, pooled
+            pooled = pooled - _shortened(step, np.average(scores, axis=0, weights=rows), self._task.longest)
+        return models, pooled, sums
 
     @property
     def _intercepts(self) -> int:
@@ -109,7 +114,7 @@ class BorrowingByExpansions(Asking):
     @cached_property
     def lender(self) -> Borrowing:
         """What borrowing is decided by; clients measure what they would gain by the common procedure."""
-        models, _ = self._approached
+        models, _, joint = self._approached
         self.progress("asking for curvatures", 0, 1)
         answers: Mapping[str, MomentsAnswer] = self.federation.ask(
             {
@@ -118,9 +123,12 @@ class BorrowingByExpansions(Asking):
             }
         )
         parts = tested_parts(answers)
+        if self._task.stratified:
+            parts = replace(parts, joint=joint)
         own = np.stack([each.parameters for each in self._own], axis=1)
         noise = _NOISE * dispersion(parts, models) if self._task.overdispersed else _NOISE
-        lender = Borrowing(parts, self._intercepts, noise, own, partial(self.progress, "finding collaborators"))
+        tell, own_level = partial(self.progress, "finding collaborators"), self._task.own_level
+        lender = Borrowing(parts, self._intercepts, noise, own, tell, own_level=own_level)
         tested = np.stack([lender.models[0], lender.models[lender.number]])
         measured: Mapping[str, PartLossesAnswer] = self.federation.ask(
             {

@@ -106,6 +106,7 @@ class View:
         noise: The variance of the noise, learned unless given.
         own: Models alone that were fitted elsewhere (N, d).
         keep: Whether to keep all that personal models are made of, for the next time.
+        own_level: Whether another is near whatever its intercept: if its model does well with this client's own level.
         order: The others of each client (N, at most `MAX_COLLABORATORS`), the nearest first.
     """
 
@@ -114,6 +115,7 @@ class View:
     noise: float | None
     own: Floats | None = None
     keep: bool = True
+    own_level: bool = False
     order: Integers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,12 +148,13 @@ class View:
     def _nearest(self, models: Floats) -> Integers:
         """Return for each client the others whose models do best on its rows, the best first (N, M)."""
         clients, most = len(models), min(len(models) - 1, MAX_COLLABORATORS)
+        sums = self.sums.without_level() if self.own_level else self.sums
         outer = (models[:, :, None] * models[:, None, :]).reshape(clients, -1).T
         order = np.empty((clients, most), np.intp)
         step = max(1, int(_BATCH // max(clients, 1)))
         for first in range(0, clients, step):
             here = slice(first, min(first + step, clients))
-            losses = self.sums.gram[here].reshape(-1, len(outer)) @ outer - 2 * self.sums.cross[here] @ models.T
+            losses = sums.gram[here].reshape(-1, len(outer)) @ outer - 2 * sums.cross[here] @ models.T
             losses[np.arange(len(losses)), np.arange(here.start, here.stop)] = np.inf
             best = np.argpartition(losses, most - 1, axis=1)[:, :most]
             ranked = np.argsort(np.take_along_axis(losses, best, axis=1), axis=1, kind="stable")

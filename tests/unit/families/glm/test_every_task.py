@@ -127,3 +127,49 @@ def test_rows_of_one_kind_and_hardly_any_rows_do_no_harm(task: Task) -> None:
     result = comity.solve(rows, client="site", **SETTINGS[task])
     assert all(np.isfinite(each).all() for each in result.models.values())
     assert not result.certificate.witnesses
+
+
+def planted(task: Task, seed: int, rows: int = 150, columns: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return rows to train with, and many to test with, of eight clients of two groups; counts are overdispersed."""
+    rng = np.random.default_rng(seed)
+    scale = 0.2 if task == "counts" else 0.4
+    groups, train, test = scale * rng.normal(size=(2, columns)), [], []
+    for client in range(8):
+        x = rng.normal(size=(rows + 2000, columns))
+        level = 0.4 * rng.normal() + x @ (groups[client % 2] + 0.1 * scale * rng.normal(size=columns))
+        frame = pd.DataFrame(x, columns=[f"x{number}" for number in range(columns)]).assign(site=f"site {client}")
+        if task == "counts":
+            frame["falls"], frame["days"] = rng.poisson(2 * np.exp(level) * rng.gamma(4, 1 / 4, len(x))), 1
+        else:
+            event, seen = (100 * rng.exponential(size=len(x)) for _ in range(2))
+            event = event * np.exp(-level)
+            frame["days"], frame["died"] = np.minimum(event, seen), event <= seen
+        train.append(frame[:rows])
+        test.append(frame[rows:])
+    return pd.concat(train), pd.concat(test)
+
+
+@pytest.mark.parametrize("task", ["counts", "survival"])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5])
+def test_planted_groups_are_found_and_gain(task: Task, seed: int) -> None:
+    """Nearly all collaborators are of the own group, and models are better than alone and than one for all."""
+    train, test = planted(task, seed)
+    result = comity.solve(train, client="site", **SETTINGS[task])
+    edges = result.edges()
+    assert len(edges) >= 16
+    same = [
+        int(giver[-1]) % 2 == int(receiver[-1]) % 2
+        for giver, receiver in zip(edges["giver"], edges["receiver"], strict=True)
+    ]
+    assert np.mean(same) >= 0.75, "by chance it would be three in seven"
+    metric, owner = METRICS[result.metric], test["site"].to_numpy()
+    target = test["falls"] if task == "counts" else np.where(test["died"], test["days"], -test["days"])
+    target = np.asarray(target, np.float64)
+
+    def score(kind: str) -> float:
+        found = result.predict(test, model=kind)["prediction"].to_numpy()
+        here = [owner == name for name in result.clients]
+        values = [metric.measure(found[rows], target[rows], np.ones((1, rows.sum())))[0] for rows in here]
+        return float(np.mean(values)) * (1 if metric.more_is_better else -1)
+
+    assert score("coalition") > max(score("alone"), score("together"))
