@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from comity.core.metrics import DEFAULT, METRICS
 from comity.core.names import of_clients
-from comity.core.tasks import Task
+from comity.core.tasks import METRICS_OF, Task
 from comity.core.wording import mention
 from comity.errors import InputError
 from comity.federation import Federation
@@ -71,10 +71,16 @@ def state_problem(federation: Federation, study: Study) -> Problem:
         keep=study.keep,
         categories=study.categories,
     )
+    metric, target = study.metric or DEFAULT[agreement.schema.target.task], agreement.schema.target
+    if METRICS[metric].two_classes and len(target.classes) != 2:
+        raise InputError(
+            f"the metric {metric!r} is for two classes, and {target.name!r} has {len(target.classes)}; take another of "
+            f"{', '.join(METRICS_OF[target.task])} ({mention('metric')})"
+        )
     return Problem(
         rows={client: answer.rows for client, answer in answers.items()},
         schema=agreement.schema,
-        metric=study.metric or DEFAULT[agreement.schema.target.task],
+        metric=metric,
         left_out=agreement.left_out,
         warnings=agreement.warnings,
         private=private,

@@ -173,3 +173,28 @@ def test_planted_groups_are_found_and_gain(task: Task, seed: int) -> None:
         return float(np.mean(values)) * (1 if metric.more_is_better else -1)
 
     assert score("coalition") > max(score("alone"), score("together"))
+
+
+@pytest.mark.parametrize("metric", ["mae", "medae", "brier", "sensitivity@0.8"])
+def test_metrics_that_are_no_function_of_the_loss_have_gains(metric: str, tmp_path: Path) -> None:
+    task = METRICS[metric].task
+    rows = TABLES[task](rows=60 if task == "regression" else 25, names=FOUR)  # few enough to gain
+    result = comity.solve(rows, client="site", metric=metric, **SETTINGS[task])
+    frame = result.to_frame()
+    assert frame["alone"].between(METRICS[metric].least, METRICS[metric].most).all()
+    joined = frame["probability"].notna()
+    assert joined.any()
+    better = 1 if METRICS[metric].more_is_better else -1
+    assert (better * (frame["coalition"] - frame["alone"])[joined] >= 0).all()
+    assert (frame["gain_low"] < frame["gain_high"])[joined].all()
+    result.save(tmp_path / "run")
+    assert comity.verify(tmp_path / "run").metric == metric
+    write_report(result, tmp_path / "report.html")
+    assert METRICS[metric].title in (tmp_path / "report.html").read_text()
+
+
+def test_sensitivity_needs_two_classes() -> None:
+    rows = table("classes")
+    rows["cured"] = np.where(np.arange(len(rows)) % 5 == 0, "perhaps", rows["cured"])
+    with pytest.raises(comity.InputError, match=r"'sensitivity@0\.8' is for two classes, and 'cured' has 3"):
+        comity.solve(rows, client="site", metric="sensitivity@0.8", **SETTINGS["classes"])
