@@ -1,5 +1,6 @@
 """Every task of the linear family, the whole way: solve, save, verify, predict, report, and over Flower's grid."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -201,3 +202,24 @@ def test_sensitivity_needs_two_classes() -> None:
     rows["cured"] = np.where(np.arange(len(rows)) % 5 == 0, "perhaps", rows["cured"])
     with pytest.raises(comity.InputError, match=r"'sensitivity@0\.8' is for two classes, and 'cured' has 3"):
         comity.solve(rows, client="site", metric="sensitivity@0.8", **SETTINGS["classes"])
+
+
+BREAST_CANCER = Path(os.environ.get("COMITY_DATA") or "nowhere") / "tables" / "tcga-brca.csv"
+
+
+@pytest.mark.skipif(not BREAST_CANCER.exists(), reason="COMITY_DATA does not say where tables/tcga-brca.csv is")
+def test_six_regions_predict_breast_cancer_better_together_than_alone() -> None:
+    """On FLamby's test rows, mean concordance over regions and three seeds."""
+    rows = pd.read_csv(BREAST_CANCER)
+    rows["days"] = rows["days"].clip(lower=0.5)
+    train, test = (rows[rows["fold"] == fold].drop(columns="fold") for fold in ("train", "test"))
+    target, scores = np.where(test["died"], test["days"], -test["days"]), {"alone": 0.0, "coalition": 0.0}
+    for seed in range(3):
+        result = comity.solve(train, client="client", seed=seed, **SETTINGS["survival"])
+        for kind in scores:
+            found = result.predict(test, model=kind)["prediction"].to_numpy()
+            for region in result.clients:
+                here = (test["client"] == region).to_numpy()
+                once = np.ones((1, here.sum()))
+                scores[kind] += METRICS["concordance"].measure(found[here], target[here], once)[0] / 18
+    assert scores["coalition"] > scores["alone"] > 0.7
