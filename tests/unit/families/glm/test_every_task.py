@@ -14,6 +14,7 @@ from comity.core.tasks import Task
 from comity.families.glm.tasks import LINEAR_TASKS
 from comity.flower.coordinator import Job, coordinate
 from comity.report import write_report
+from comity.research.datasets.outcomes import two_groups_of
 from comity.result.client_result import ClientResult
 from support.flower_sites import config_of, grid_of
 from support.small_tables import FOUR, classes, counts, numbers, survival
@@ -130,32 +131,13 @@ def test_rows_of_one_kind_and_hardly_any_rows_do_no_harm(task: Task) -> None:
     assert not result.certificate.witnesses
 
 
-def planted(task: Task, seed: int, rows: int = 150, columns: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return rows to train with, and many to test with, of eight clients of two groups; counts are overdispersed."""
-    rng = np.random.default_rng(seed)
-    scale = 0.2 if task == "counts" else 0.4
-    groups, train, test = scale * rng.normal(size=(2, columns)), [], []
-    for client in range(8):
-        x = rng.normal(size=(rows + 2000, columns))
-        level = 0.4 * rng.normal() + x @ (groups[client % 2] + 0.1 * scale * rng.normal(size=columns))
-        frame = pd.DataFrame(x, columns=[f"x{number}" for number in range(columns)]).assign(site=f"site {client}")
-        if task == "counts":
-            frame["falls"], frame["days"] = rng.poisson(2 * np.exp(level) * rng.gamma(4, 1 / 4, len(x))), 1
-        else:
-            event, seen = (100 * rng.exponential(size=len(x)) for _ in range(2))
-            event = event * np.exp(-level)
-            frame["days"], frame["died"] = np.minimum(event, seen), event <= seen
-        train.append(frame[:rows])
-        test.append(frame[rows:])
-    return pd.concat(train), pd.concat(test)
-
-
 @pytest.mark.parametrize("task", ["counts", "survival"])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5])
 def test_planted_groups_are_found_and_gain(task: Task, seed: int) -> None:
     """Nearly all collaborators are of the own group, and models are better than alone and than one for all."""
-    train, test = planted(task, seed)
-    result = comity.solve(train, client="site", **SETTINGS[task])
+    train, test = two_groups_of(task, seed, rows=150, columns=20, test=2000)
+    settings = {name: value for name, value in SETTINGS[task].items() if name != "exposure"}
+    result = comity.solve(train, client="client", **settings)
     edges = result.edges()
     assert len(edges) >= 16
     same = [
@@ -163,7 +145,7 @@ def test_planted_groups_are_found_and_gain(task: Task, seed: int) -> None:
         for giver, receiver in zip(edges["giver"], edges["receiver"], strict=True)
     ]
     assert np.mean(same) >= 0.75, "by chance it would be three in seven"
-    metric, owner = METRICS[result.metric], test["site"].to_numpy()
+    metric, owner = METRICS[result.metric], test["client"].to_numpy()
     target = test["falls"] if task == "counts" else np.where(test["died"], test["days"], -test["days"])
     target = np.asarray(target, np.float64)
 
@@ -179,7 +161,7 @@ def test_planted_groups_are_found_and_gain(task: Task, seed: int) -> None:
 @pytest.mark.parametrize("metric", ["mae", "medae", "brier", "sensitivity@0.8"])
 def test_metrics_that_are_no_function_of_the_loss_have_gains(metric: str, tmp_path: Path) -> None:
     task = METRICS[metric].task
-    rows = planted("survival", 1)[0]
+    rows = two_groups_of("survival", 1, rows=150, columns=20)[0].rename(columns={"client": "site"})
     rows["effect"] = np.log(rows["days"])
     rows["cured"] = np.where(rows.pop("days") > 40, "yes", "no")
     rows = rows.drop(columns=["died", "cured" if task == "regression" else "effect"])
