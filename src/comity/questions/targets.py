@@ -84,7 +84,7 @@ def agree_on_target(
     if task == "survival":
         assert second is not None, "a study of survival names times"
         return _agree_on_survival(name, outcome, beside or "", second)
-    _check_values(f"the target {name!r}", outcome)
+    _check_values(f"the target {name!r}", outcome, "predict")
     if task == "counts":
         return _agree_on_counts(name, outcome, beside or "", second)
     return _agree_on_number_or_classes(name, outcome, task, warnings)
@@ -99,8 +99,8 @@ def _check_present(what: str, columns: Columns) -> None:
             )
 
 
-def _check_values(what: str, columns: Columns) -> None:
-    """Check that no value is missing, and none impossible."""
+def _check_values(what: str, columns: Columns, verb: str = "give") -> None:
+    """Check that no value is missing, and none impossible; a message says to give numbers, or what `verb` says."""
     _check_present(what, columns)
     for client, column in columns.items():
         check_decimal_points(what, client, column)
@@ -109,7 +109,7 @@ def _check_values(what: str, columns: Columns) -> None:
         if column.look == "numbers and text":
             raise InputError(f"{what} has numbers and text at client {client!r}; mend what is no number")
         if column.kind == "date":
-            raise InputError(f"{what} holds dates at client {client!r}; give a number, such as days since an event")
+            raise InputError(f"{what} holds dates at client {client!r}; {verb} a number, such as days since an event")
 
 
 def _check_numbers(what: str, columns: Columns, fits: Callable[[ColumnSummary], bool], expected: str) -> None:
