@@ -19,6 +19,7 @@ from benchmarks import (  # noqa: E402
     neural,
     planted,
     speed,
+    survival,
     uci_adult,
 )
 
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "calibration": calibration.main,
     "adult": uci_adult.main,
     "eicu": eicu.main,
+    "survival": survival.main,
     "speed": speed.main,
     "hypernetwork": hypernetwork.main,
     "federation": federation.main,

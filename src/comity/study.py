@@ -23,7 +23,7 @@ from comity.core.settings import (
     settings_of,
     whole,
 )
-from comity.core.tasks import METRICS_OF, MetricName, Task
+from comity.core.tasks import METRICS_OF, MetricName, Task, task_of
 from comity.core.wording import mention
 from comity.errors import InputError
 
@@ -42,9 +42,18 @@ _JUDGES = ((24, 10), (300, 5), (math.inf, 3))
 _FOLDS = 5
 _ON_FRONTS = ("spo", "exhaustive")
 # Settings that only some searches use, with the names of these.
+_OF_ALL_MODELS = ("regression", "classes")
+_ONLY_WITH_TASK: dict[str, Task] = {"exposure": "counts", "time": "survival", "event": "survival"}
 _ONLY_WITH = {"worth": ("borrow",)} | dict.fromkeys(
     ("repeats", "judges", "confidence", "weights", "rule", "resamples", "penalty"), _ON_FRONTS
 )
+
+
+_METRIC = f"one of {', '.join(name for names in METRICS_OF.values() for name in names)}, such as sensitivity@0.9"
+
+
+def _is_metric(value: object) -> bool:
+    return isinstance(value, str) and task_of(value) is not None
 
 
 def _check_model_name(value: object) -> str:
@@ -65,10 +74,19 @@ class Study:
 
     Args:
         target: The column to predict.
-        task: Whether the target is a number (regression) or one of several classes. Default: follows from the metric if
-            that is given, otherwise from the values of the target.
-        metric: The metric in which results are reported. Default: follows from the task: auc for classes, rmse for
-            regression.
+        task: Whether the target is a number (regression), one of several classes, a count (counts), or the time until
+            an event (survival). Default: follows from the metric if that is given, otherwise from the values of the
+            target.
+        metric: The metric in which results are reported: auc, accuracy, log-loss, brier or sensitivity@S (at a
+            specificity S, such as 0.9) for classes; rmse, r2, mae or medae for regression; deviance for counts;
+            concordance for survival. Default: follows from the task: auc for classes, rmse for
+            regression, deviance for counts, concordance for survival.
+        exposure: The column by which expected counts are multiplied, such as the days that each row was at risk.
+            Default: none.
+        time: With the task survival, the column with the time until the event, or until the row was last seen. Default:
+            none.
+        event: With the task survival, the column that says whether the event happened (1) or not (0); it is the target.
+            Default: none.
         exclude: Columns to leave out. Default: none.
         keep: Columns of numbers to keep although they look like identifiers. Default: none.
         categories: Columns of numbers, with few different values, to take for categories. Default: none.
@@ -118,7 +136,10 @@ class Study:
 
     target: Annotated[str, name("column")]
     task: Annotated[Task | None, choice(Task)] = None
-    metric: Annotated[MetricName | None, choice(MetricName)] = None
+    metric: Annotated[MetricName | None, Declaration(_METRIC, _is_metric, metavar="NAME")] = None
+    exposure: Annotated[str | None, name("column")] = None
+    time: Annotated[str | None, name("column")] = None
+    event: Annotated[str | None, name("column")] = None
     exclude: Annotated[tuple[str, ...], names("column")] = ()
     keep: Annotated[tuple[str, ...], names("column")] = ()
     categories: Annotated[tuple[str, ...], names("column")] = ()
@@ -148,15 +169,46 @@ class Study:
     def __post_init__(self) -> None:
         check_settings(self)
         self._check_model()
-        self._check_columns()
         if self.metric is not None:
-            task = next(task for task, metrics in METRICS_OF.items() if self.metric in metrics)
+            task = task_of(self.metric)
             if self.task is not None and self.task != task:
                 raise InputError(
                     f"the metric {self.metric!r} is not for the task {self.task!r}, which has "
                     f"{', '.join(METRICS_OF[self.task])}; change {mention('metric')} or {mention('task')}"
                 )
             object.__setattr__(self, "task", task)
+        self._check_task()
+        self._check_columns()
+
+    def _check_task(self) -> None:
+        """Check that the task has the columns it needs, and that the model and the search know it."""
+        from comity.families.registry import FAMILIES
+
+        for role, task in _ONLY_WITH_TASK.items():
+            if getattr(self, role) is not None and self.task != task:
+                raise InputError(
+                    f"{mention(role)} is for the task {task!r}; leave it out, or take {mention('task', task)}"
+                )
+        if self.task == "survival":
+            if missing := [role for role in ("time", "event") if getattr(self, role) is None]:
+                raise InputError(
+                    f"the task 'survival' needs times and events; say which columns they are: "
+                    f"{' and '.join(mention(role, ...) for role in missing)}"
+                )
+            if self.target != self.event:
+                raise InputError(
+                    f"the target of the task 'survival' is the event, {self.event!r}; leave {mention('target')} out"
+                )
+        if self.task is None or self.task in _OF_ALL_MODELS:
+            return
+        if self.task not in FAMILIES[self.model].tasks:
+            raise InputError(
+                f"the model {self.model!r} does not know the task {self.task!r}; take {mention('model', 'linear')}"
+            )
+        if not self.borrows:
+            raise InputError(
+                f"the search {self.search!r} does not know the task {self.task!r}; take {mention('search', 'borrow')}"
+            )
 
     def _check_columns(self) -> None:
         """Check that no column has two roles that contradict each other."""
@@ -170,11 +222,14 @@ class Study:
                 f"column {self.target!r} cannot be both the target and the client of each row; change "
                 f"{mention('target')} or {mention('client')}"
             )
-        for role in ("id", "group"):
+        used = [self.target, self.client, *self.keep, *self.categories]
+        for role in ("exposure", "time", "id", "group"):
             column = getattr(self, role)
-            if column is not None and column in (self.target, self.client, *self.keep, *self.categories):
+            if column is not None and column in used:
                 raise InputError(f"column {column!r} has another use; change {mention(role)}")
-        for needed in (self.target, self.client, self.id, self.group):
+            if role in ("exposure", "time"):
+                used.append(column)
+        for needed in (self.target, self.beside, self.client, self.id, self.group):
             if needed in self.exclude:
                 raise InputError(f"column {needed!r} is needed; take it out of {mention('exclude')}")
 
@@ -182,6 +237,11 @@ class Study:
     def borrows(self) -> bool:
         """Whether collaborators are found by what all clients' rows tell, so that gains are expected ones."""
         return self.search == "borrow"
+
+    @property
+    def beside(self) -> str | None:
+        """The column that belongs to the target: the exposure of counts, or the times of survival."""
+        return self.exposure or self.time
 
     @property
     def not_features(self) -> tuple[str, ...]:
@@ -278,6 +338,8 @@ class Study:
             InputError: A name or a value is not allowed.
         """
         cls.check_names(settings)
+        if not settings.get("target") and settings.get("event"):
+            settings = {**settings, "target": settings["event"]}
         if not settings.get("target"):
             raise InputError(f"there is no target; say which column to predict: {mention('target', ...)}")
         return cls(**settings)
@@ -301,5 +363,5 @@ class StudyFile:
             Study.check_names(settings, tuple(settings_of(cls)))
             paths = {key: settings.pop(key) for key in settings_of(cls) if key in settings}
             checked = cls(settings, **paths)
-            Study(**{"target": "(not yet known)", **settings})
+            Study(**{"target": settings.get("event", "(not yet known)"), **settings})
         return cls(settings, **{key: Path(file).parent / getattr(checked, key) for key in paths})

@@ -111,7 +111,11 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
         ("is text", "(auc, ac"),
     ),
     "too many classes": (lambda f: f, ("--task", "classes"), ("too many different values to be classes",)),
-    "metric for classes": (lambda f: f, ("--metric", "auc"), ("too many different values to be classes", "(rmse, r2)")),
+    "metric for classes": (
+        lambda f: f,
+        ("--metric", "auc"),
+        ("too many different values to be classes", "(rmse, r2, mae, medae)"),
+    ),
     "metric against task": (lambda f: f, ("--task", "regression", "--metric", "auc"), ("'auc' is not for the task",)),
     "one fold": (lambda f: f, ("--folds", "1"), ("--folds is 1", "2 or more")),
     "no judge": (lambda f: f, ("--judges", "0"), ("--judges is 0",)),
@@ -122,7 +126,7 @@ TABLES: dict[str, tuple[Callable[[Frame], Frame], tuple[str, ...], tuple[str, ..
     "penalty of nothing": (lambda f: f, ("--penalty", "0"), ("--penalty is 0", "1e-09 to 1000")),
     "confidence not a number": (lambda f: f, ("--confidence", "nan"), ("--confidence is nan",)),
     "folds in words": (lambda f: f, ("--folds", "five"), ("'five' is not a valid integer",)),
-    "no such metric": (lambda f: f, ("--metric", "f1"), ("'f1' is not one of",)),
+    "no such metric": (lambda f: f, ("--metric", "f1"), ("--metric is 'f1'; it must be one of auc",)),
     "no target named": (lambda f: f, ("--target", ""), ("say which column to predict: --target",)),
 }
 

@@ -39,3 +39,22 @@ def numbers(**options: Any) -> pd.DataFrame:
 def classes(**options: Any) -> pd.DataFrame:
     """Return the table with the classes as target."""
     return sites(**options).drop(columns="effect")
+
+
+def counts(**options: Any) -> pd.DataFrame:
+    """Return a table with counts as target: `falls` in some `days`."""
+    frame = sites(**options)
+    rng = np.random.default_rng(1)
+    days = rng.integers(10, 100, len(frame))
+    falls = rng.poisson(days / 20 * np.exp(frame["effect"] / 4))
+    return frame.drop(columns=["cured", "effect"]).assign(days=days, falls=falls)
+
+
+def survival(**options: Any) -> pd.DataFrame:
+    """Return a table with times until an event, in `days`, and whether it happened: `died`."""
+    frame = sites(**options)
+    rng = np.random.default_rng(1)
+    event, seen = (100 * rng.exponential(size=len(frame)) for _ in range(2))
+    event = event * np.exp(-frame["effect"] / 2)
+    days = np.ceil(np.minimum(event, seen))
+    return frame.drop(columns=["cured", "effect"]).assign(days=days, died=(event <= seen).astype(int))

@@ -8,6 +8,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE, UNIT = ROOT / "src" / "comity", ROOT / "tests" / "unit"
 # These test a whole package, or how several of its modules work together.
 OF_A_PACKAGE = {
+    "families/glm/test_every_task.py",
     "families/test_new_family.py",
     "flower/secure/test_training.py",
     "flower/test_site_answers.py",

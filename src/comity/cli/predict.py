@@ -20,7 +20,8 @@ _MODELS = {
 Examples:
   comity predict run/ new_patients.csv --out predictions.csv
   comity predict run/ north.csv --client North --out north-predictions.csv
-  comity predict run/ new_patients.csv --model alone --out - | head""",
+  comity predict run/ new_patients.csv --model alone --out - | head
+  comity predict run/ new_patients.csv --at 365,730 --baseline patients.csv --out survival.csv""",
 )
 @click.argument("run", type=click.Path())
 @click.argument("table", type=click.Path())
@@ -33,10 +34,27 @@ Examples:
     help="Each client's model with its coalition, with its best collaborators (best) or alone; or one model for all "
     "clients (together).",
 )
+@click.option("--at", metavar="TIMES", help="Of survival: predict its probability until these times, as in 365,730.")
+@click.option(
+    "--baseline",
+    type=click.Path(),
+    metavar="TABLE",
+    help="With --at, rows with times and events, such as those of training: the baseline hazard follows from them.",
+)
 @click.option("--client", "owner", metavar="NAME", help="The client of all rows, if no column names it.")
 @click.option("--encoding", metavar="NAME", help="The encoding of TABLE, if a CSV file. Default: as the study has it.")
 @click.option("--force", is_flag=True, help="Replace FILE if there is one.")
-def predict(run: str, table: str, out: str, model: str, owner: str | None, encoding: str | None, force: bool) -> int:
+def predict(
+    run: str,
+    table: str,
+    out: str,
+    model: str,
+    at: str | None,
+    baseline: str | None,
+    owner: str | None,
+    encoding: str | None,
+    force: bool,
+) -> int:
     """Predict every row of TABLE with its client's model.
 
     RUN is a directory that comity solve wrote, or one that a site of a federation received. TABLE (.csv, .tsv,
@@ -44,7 +62,9 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, encod
     --client can name the client of all rows instead, and a site's own RUN needs neither.
 
     FILE has a row for each row of TABLE, in order, with the study's --id, if it has one, and the columns client,
-    prediction and, for classes, p_c: the probability of each class c.
+    prediction and, for classes, p_c: the probability of each class c. For survival the prediction is the relative risk,
+    and with --at there are columns survival_t: the probability that there is no event until time t. They need the
+    baseline hazard of each client, which no result holds: it follows from rows that were followed (--baseline).
 
     Exit status: 0 done, 2 bad input.
     """
@@ -56,10 +76,13 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, encod
     from comity.errors import FormatError, OutputError
     from comity.result.client_result import ClientResult
     from comity.result.directory import read_document
-    from comity.result.predictions import predict as predicted
     from comity.result.predictions import text_columns
+    from comity.result.survival import predict_survival
     from comity.study import Study
 
+    if (at is None) != (baseline is None):
+        raise click.UsageError("--at and --baseline need each other: survival follows from rows that were followed.")
+    times = _times(at)
     if out != "-":
         if Path(out).is_file() and Path(table).exists() and Path(out).samefile(table):
             raise OutputError(f"{out}: these are the rows to predict; give another file")
@@ -71,7 +94,8 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, encod
     if owner is None and isinstance(result, ClientResult) and column not in rows.columns:
         owner = result.client
     try:
-        frame, notes = predicted(result, rows, ModelKind(model), owner)
+        followed = None if baseline is None else read_rows(baseline, column, text_columns(result), encoding)
+        frame, notes = predict_survival(result, rows, ModelKind(model), owner, followed=followed, at=times)
     except comity.InputError as error:
         raise FormatError(f"{table}: {error}") from None
     text = frame.to_csv(index=False, lineterminator="\n")
@@ -82,3 +106,11 @@ def predict(run: str, table: str, out: str, model: str, owner: str | None, encod
         write_text(out, text)
         click.echo(f"Written to {out}: {len(frame):,} predictions, by {_MODELS[model]}.")
     return 0
+
+
+def _times(text: str | None) -> list[float]:
+    """Return the times of --at."""
+    try:
+        return [float(each) for each in (text or "").split(",") if text]
+    except ValueError:
+        raise click.UsageError(f"--at is {text!r}; it must be times, separated by commas, as in 365,730.") from None

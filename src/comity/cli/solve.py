@@ -24,6 +24,8 @@ Examples:
   comity solve patients.csv --client hospital --target died --out run/
   comity solve hospitals/ --target stay --metric r2 --exclude patient_id
   comity solve patients.parquet --client hospital --target died --metric log-loss
+  comity solve wards.csv --client ward --target falls --task counts --exposure days
+  comity solve patients.csv --client hospital --task survival --time days --event died
   comity solve --study study.toml --seed 7""",
 )
 @click.argument("source", type=click.Path(), required=False)
@@ -71,7 +73,7 @@ def solve(
     table = file.source if source is None else source
     if table is None:
         raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
-    if "target" not in settings:
+    if "target" not in settings and "event" not in settings:
         raise click.UsageError("say which column to predict: --target COLUMN.")
     study = Study.from_mapping(settings)
     if force and out is None:

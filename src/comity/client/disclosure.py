@@ -24,6 +24,7 @@ import pandas as pd
 
 from comity.client.policy import Policy, may_lack_rows
 from comity.core.arrays import Floats
+from comity.core.tasks import BY_EXPANSION
 from comity.errors import RefusedError
 from comity.questions import (
     AboutStacks,
@@ -45,7 +46,7 @@ _MIN_ROWS_OF_PART = 2
 _BYTES_OF_NUMBER = 8
 _MAX_LEVELS = 100  # of a column that are listed, whatever limit is asked for
 # What a job with the search "borrow" asks (comity.families.glm.asking):
-_POINTS = 9  # of slopes, for classes: two in each of five rounds, of which the first two are the same
+_POINTS = 10  # of slopes, where losses are expanded: two in each of five rounds
 _EVALUATED = 8  # numbers in an evaluation of three kinds of models: values, errors, errors of gains
 
 
@@ -53,7 +54,7 @@ def numbers_in_sum(schema: Schema) -> int:
     """Return how many independent numbers a sum over rows has: gram, cross, square; or loss, gradient, curvature.
 
     The number of rows is known before. The indicators of a column are zero where another is one, and equal to their
-    squares; the gradients of classes add up to zero.
+    squares; the gradients of classes add up to zero. Survival has no intercept.
 
     >>> from comity.questions.schema import NumberColumn, Target
     >>> columns = tuple(NumberColumn(name, 0.0, 1.0, False) for name in "abc")
@@ -64,10 +65,17 @@ def numbers_in_sum(schema: Schema) -> int:
     for column in schema.columns:
         levels = len(column.features)
         known += levels * (levels + 1) // 2 if isinstance(column, CategoryColumn) else 2 * column.indicator
-    products, classes = size * (size + 1) // 2 - known, len(schema.target.classes)
-    if not classes:
+    if not schema.target.intercepts:  # the number of events, too; moments about the mean of those at risk
+        return 2 + (size - 1) + (size - 1) * size // 2
+    products, target = size * (size + 1) // 2 - known, schema.target
+    if target.task not in BY_EXPANSION:
         return products + size
-    return 1 + (classes - 1) * size + classes * (classes - 1) // 2 * products
+    others = max(len(target.classes) - 1, 1)
+    return 1 + others * size + others * (others + 1) // 2 * products
+
+
+def _count_columns(schema: Schema) -> int:
+    return len(schema.columns) + len(schema.target.columns)
 
 
 def _in_description(answer: Description) -> int:
@@ -138,13 +146,13 @@ def plan(schema: Schema, rows: int, max_parts: int, limit: float, described: int
     >>> [plan(Schema(columns, Target("y", "regression")), rows, 5, 0.5, 8).parts for rows in (10, 20, 40, 80)]
     [0, 1, 4, 5]
     """
-    each, columns, classes = numbers_in_sum(schema), len(schema.columns) + 1, bool(schema.target.classes)
+    each, columns, expanded = numbers_in_sum(schema), _count_columns(schema), schema.target.task in BY_EXPANSION
     allowed = limit * rows * columns - described
     for parts in range(min(max_parts, rows // _MIN_ROWS_OF_PART), 0, -1):
         if each > limit * (rows // parts) * columns:
             continue
-        own = (schema.parameters + 1) * (1 + parts * (parts > 1)) if classes else 0
-        judged = (_EVALUATED + 2 * parts * classes) * (parts > 1)
+        own = (schema.parameters + 1) * (1 + parts * (parts > 1)) if expanded else 0
+        judged = (_EVALUATED + 2 * parts * expanded) * (parts > 1)
         needed = parts * each + own + judged
         if needed <= allowed:
             return Plan(parts, slopes=needed + _POINTS * each <= allowed)
@@ -229,7 +237,7 @@ class Disclosed:
     def numbers_for(self, question: Any, rows: int) -> int:
         """Return how many numbers there are in the rows that a question is about."""
         schema: Schema | None = getattr(question, "schema", None)
-        return rows * (self.table.frame.shape[1] if schema is None else len(schema.columns) + 1)
+        return rows * (self.table.frame.shape[1] if schema is None else _count_columns(schema))
 
     def _limit(self, schema: Schema, split: Split) -> tuple[Plan, Rows]:
         here, limit = self.table.encoded(schema), self.policy.disclosure
@@ -237,17 +245,21 @@ class Disclosed:
         if here.classes:  # dealt into more parts, a class would be rare in each
             sizes = np.bincount(here.target.astype(np.intp))
             max_parts = min([max_parts, *(size // self.least for size in sizes.tolist() if size >= self.least)])
+        if schema.target.time:  # the sums over a part with few events would show them
+            max_parts = min(max_parts, int((here.target > 0).sum()) // self.least)
         max_parts = min(max_parts, max(rows // self.policy.least_part, 1))
+        if not max_parts:
+            return Plan(0, slopes=False), self._none
         categories = tuple(each.name for each in schema.columns if isinstance(each, CategoryColumn))
         asked = Describe(schema.target.name, bool(here.classes), categories=categories)
-        described = _in_description(self._summary(self.table.frame, asked)) * (len(schema.columns) + 1)
+        described = _in_description(self._summary(self.table.frame, asked)) * _count_columns(schema)
         described = math.ceil(described / max(self.table.frame.shape[1], 1))
         while (found := plan(schema, rows, max_parts, limit, described)).parts:
             dealt = replace(self.table, max_parts=found.parts, _encoded={schema: here}, _splits={})
             masks = dealt.splits(schema, split).masks
             smallest = masks.sum(axis=1)[masks.any(axis=1)].min()
             large = smallest >= max(_MIN_ROWS_OF_PART, self.policy.least_part)
-            if found.parts == 1 or (large and numbers_in_sum(schema) <= limit * smallest * (len(schema.columns) + 1)):
+            if found.parts == 1 or (large and numbers_in_sum(schema) <= limit * smallest * _count_columns(schema)):
                 dealt._encoded[schema] = hide_rare(here, schema, masks, self.least)
                 return found, dealt
             max_parts = found.parts - 1  # groups of rows may be of any size
@@ -281,7 +293,7 @@ def hide_rare(encoded: Encoded, schema: Schema, masks: Floats, least: int) -> En
             start = block.stop
             features[here, block] = _common(features[here, block], isinstance(column, CategoryColumn), least)
         target[here] = _common(target[here, None], bool(encoded.classes), least)[:, 0]
-    return Encoded(features, target, encoded.spec)
+    return Encoded(features, target, encoded.spec, encoded.exposure)
 
 
 def _common(values: Floats, category: bool, least: int) -> Floats:

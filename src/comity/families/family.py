@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
 from comity.core.progress import Progress
+from comity.core.tasks import Task
 from comity.deciding.borrow import Borrowed, Lender
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
@@ -123,6 +124,8 @@ class Family(ABC):
     """Whether models are solved for, with a penalty, rather than trained step by step."""
     searches: ClassVar[tuple[str, ...]] = ("spo", "exhaustive")
     """How collaborators can be found."""
+    tasks: ClassVar[tuple[Task, ...]] = ("regression", "classes")
+    """What can be predicted."""
     resumes: ClassVar[bool]
     """Whether a training that was interrupted can be resumed."""
     model_file: ClassVar[str]
@@ -153,7 +156,10 @@ class Family(ABC):
 
     @abstractmethod
     def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
-        """Return values (n,) or probabilities of classes (n, C) for the inputs (n, …) of rows."""
+        """Return values (n,) or probabilities of classes (n, C) for the inputs (n, …) of rows.
+
+        Of counts it is what is expected for an exposure of 1, and of survival the relative risk.
+        """
 
     @abstractmethod
     def describe(self, study: Study, schema: Schema) -> str:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from comity.core.metrics import DEFAULT, METRICS
+from comity.core.names import of_clients
+from comity.core.tasks import METRICS_OF, Task
+from comity.core.wording import mention
 from comity.errors import InputError
 from comity.federation import Federation
 from comity.questions import Describe, Description
@@ -14,6 +17,8 @@ from comity.questions.schema import Schema, agree
 
 if TYPE_CHECKING:
     from comity.study import Study
+
+_WITHOUT_NOISE: tuple[Task, ...] = ("counts", "survival")  # it is not known how much a row can change their sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +56,34 @@ def state_problem(federation: Federation, study: Study) -> Problem:
     if not columns:
         raise InputError("no client has rows, or enough of them for its policy; there is nothing to learn from")
     task = study.task or (METRICS[study.metric].task if study.metric else None)
+    private = private_clients(answers)
+    if private and task in _WITHOUT_NOISE:
+        raise InputError(
+            f"{of_clients(private)} clip answers or add noise, which is not possible for the task {task!r}; leave them "
+            f"out with {mention('without', list(private))}, or ask them to answer without (privacy)"
+        )
     agreement = agree(
-        columns, study.target, task=task, exclude=study.not_features, keep=study.keep, categories=study.categories
+        columns,
+        study.target,
+        task=task,
+        beside=study.beside,
+        exclude=study.not_features,
+        keep=study.keep,
+        categories=study.categories,
     )
+    metric, target = study.metric or DEFAULT[agreement.schema.target.task], agreement.schema.target
+    if METRICS[metric].two_classes and len(target.classes) != 2:
+        raise InputError(
+            f"the metric {metric!r} is for two classes, and {target.name!r} has {len(target.classes)}; take another of "
+            f"{', '.join(METRICS_OF[target.task])} ({mention('metric')})"
+        )
     return Problem(
         rows={client: answer.rows for client, answer in answers.items()},
         schema=agreement.schema,
-        metric=study.metric or DEFAULT[agreement.schema.target.task],
+        metric=metric,
         left_out=agreement.left_out,
         warnings=agreement.warnings,
-        private=private_clients(answers),
+        private=private,
         limited=tuple(client for client, answer in answers.items() if answer.limited),
     )
 

@@ -8,20 +8,21 @@ Nothing here sees a row.
 import difflib
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from comity.core.metrics import METRICS
 from comity.core.names import listed, of_clients, shown
 from comity.core.tasks import Task
 from comity.core.text import count
 from comity.core.wording import mention
 from comity.errors import InputError
+from comity.questions.summaries import ColumnSummary as ColumnSummary
+from comity.questions.summaries import Look as Look
+from comity.questions.summaries import check_decimal_points, count_levels, pool, unusable_value
+from comity.questions.targets import Target as Target
+from comity.questions.targets import agree_on_target
 
-ColumnKind = Literal["number", "date", "text", "empty"]
-Look = Literal["", "row numbers", "numbers", "numbers and text", "decimal commas", "dates", "free text"]
 _NOUNS = {"number": "numbers", "date": "dates", "text": "text"}
 _MISSING = "(missing)"
 _MAX_NAMES_SHOWN = 20
@@ -31,35 +32,6 @@ _WORDS_OF_NUMBERING = {"nr", "no", "number", "index"}  # of rows, or of visits, 
 _MAX_LEVELS = 100  # of a column
 _ROUNDING = 1e-9
 _MANY_ROWS = 10  # of a client: that all of their values are missing is a mistake
-_MAX_VALUES_LIKE_CLASSES = 10  # whole numbers with no more different values than these may be classes
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSummary:
-    """A client's summary of one of its columns.
-
-    `kind` says what the values are; `present` and `missing` count the values; `distinct` counts the different ones;
-    `whole` says that all are whole numbers; `infinite` counts infinities; `mean` and `squares` (the sum of squares
-    about the mean) are those of the finite numbers, or of dates as days since 2000-01-01; `levels` counts the rows of
-    each different value, or is None if there are too many to list.
-
-    `look` says what the values look like. Whole numbers may look like row numbers: consecutive, or rising or falling
-    from row to row. Text may look like numbers (all or some of the values), like numbers with decimal commas, like
-    dates that cannot be read (some of them, or because they do not say which is the day), or like free text (four
-    words or more on average, hardly any text twice).
-    """
-
-    name: str
-    kind: ColumnKind
-    present: int
-    missing: int
-    distinct: int
-    whole: bool = False
-    infinite: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    levels: dict[str, int] | None = None
-    look: Look = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +74,6 @@ class CategoryColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The column to predict: a number, standardised like any other, or one of several classes."""
-
-    name: str
-    task: Task
-    classes: tuple[str, ...] = ()
-    mean: float = 0.0
-    scale: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class Schema:
     """The columns that a model uses, in order, and the target that it predicts."""
 
@@ -128,7 +89,7 @@ class Schema:
     def parameters(self) -> int:
         """The number of parameters of a generalised linear model, d: those of each class if there are three or more."""
         classes = len(self.target.classes)
-        return (len(self.features) + 1) * (classes if classes > 2 else 1)
+        return len(self.features) * (classes if classes > 2 else 1) + self.target.intercepts
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,22 +106,25 @@ def agree(
     target: str,
     *,
     task: Task | None = None,
+    beside: str | None = None,
     exclude: tuple[str, ...] = (),
     keep: tuple[str, ...] = (),
     categories: tuple[str, ...] = (),
 ) -> Agreement:
     """Return a schema that fits every client's summary of its columns.
 
-    The columns in `exclude` are left out, those in `keep` are used even if they look like identifiers, and numbers in
-    `categories` are taken for categories. By default, the values of the target determine the task. Columns that do not
-    fit together are an `InputError`, and so is a target that cannot be learned.
+    The column `beside` the target belongs to it: the exposure of counts, or the times of survival. The columns in
+    `exclude` are left out, those in `keep` are used even if they look like identifiers, and numbers in `categories` are
+    taken for categories. By default, the values of the target determine the task. Columns that do not fit together are
+    an `InputError`, and so is a target that cannot be learned.
     """
     names = list(dict.fromkeys(column.name for columns in summaries.values() for column in columns))
     known = {client: {column.name: column for column in columns} for client, columns in summaries.items()}
-    for name in (target, *exclude, *keep, *categories):
+    of_target = (target,) if beside is None else (target, beside)
+    for name in (*of_target, *exclude, *keep, *categories):
         if name not in names:
             raise InputError(f"there is no column {shown(name)}; {list_columns(names, name)}")
-    candidates = [name for name in names if name != target and name not in exclude]
+    candidates = [name for name in names if name not in of_target and name not in exclude]
     _check_everywhere(known, candidates)
     warnings: list[str] = []
     filled = _without_empty(known, candidates, warnings)
@@ -172,10 +136,7 @@ def agree(
             columns[name] = column
     if not columns:
         raise InputError("no column is left to learn from; check the columns and what was excluded")
-    for client in known:
-        if target not in known[client]:
-            raise InputError(f"client {client!r} has no column {target!r}, which is to be predicted")
-    agreed = _agree_on_target(target, {client: known[client][target] for client in known}, task, warnings)
+    agreed = agree_on_target(target, beside, known, task, warnings)
     left_out = tuple(name for name in candidates if name not in columns)
     return Agreement(Schema(tuple(columns.values()), agreed), left_out, tuple(warnings))
 
@@ -238,12 +199,12 @@ def _agree_on(
         warnings.append(f"column {name!r} is empty everywhere and is left out")
         return None
     for client, column in filled.items():
-        _check_decimal_points(f"column {name!r}", client, column)
+        check_decimal_points(f"column {name!r}", client, column)
     if not (keep or category) and (reason := _reason_to_leave_out(name, filled.values())):
         warnings.append(f"column {name!r} {reason}")
         return None
     for client, column in filled.items():
-        if unusable := _unusable_value(column):
+        if unusable := unusable_value(column):
             raise InputError(f"column {name!r} of client {client!r} has {unusable}; mend it, or leave the column out")
     if empty := [client for client in columns if client not in filled]:
         warnings.append(f"column {name!r} is empty at {of_clients(empty)}; all its values are taken for missing there")
@@ -253,7 +214,7 @@ def _agree_on(
             return None
         return CategoryColumn(name, _most_common_levels(name, filled.values(), warnings), missing)
     _check_same_kind(name, filled)
-    mean, scale = _pool(filled.values())
+    mean, scale = pool(filled.values())
     if scale == 0 and not missing:
         warnings.append(f"column {name!r} has the same value everywhere and is left out")
         return None
@@ -304,7 +265,7 @@ def _agree_on_text(name: str, filled: Mapping[str, ColumnSummary], warnings: lis
 
 def _most_common_levels(name: str, columns: Collection[ColumnSummary], warnings: list[str]) -> tuple[str, ...]:
     """Return the levels of a column that the models use, in order: not more than a hundred."""
-    levels = _count_levels(columns)
+    levels = count_levels(columns)
     if len(levels) > _MAX_LEVELS:
         warnings.append(
             f"column {name!r} has {len(levels):,} different values; the {_MAX_LEVELS} that are most common are used, "
@@ -348,29 +309,6 @@ def _check_same_kind(name: str, filled: Mapping[str, ColumnSummary]) -> None:
             )
 
 
-def _check_decimal_points(what: str, client: str, column: ColumnSummary) -> None:
-    if column.look == "decimal commas":
-        raise InputError(
-            f"{what} has numbers with a comma at client {client!r}; write decimals with a point, as in 1.5, and "
-            "thousands without a sign, as in 21574"
-        )
-
-
-def _unusable_value(column: ColumnSummary) -> str:
-    """Return which value of a column cannot be computed with, or an empty text."""
-    if column.infinite:
-        return "an infinite value"
-    return "" if math.isfinite(column.squares) else "a value too large to compute with"
-
-
-def _count_levels(columns: Iterable[ColumnSummary]) -> Counter[str]:
-    """Return the number of rows of each level over all clients."""
-    levels = Counter[str]()
-    for column in columns:
-        levels.update(column.levels or {})
-    return levels
-
-
 def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
     """Return why a column cannot be a measurement: it holds free text, dates that cannot be read, or identifiers.
 
@@ -392,7 +330,7 @@ def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
         return ""
     listed = all(column.levels is not None for column in columns)
     if all(column.kind == "text" for column in columns) and (
-        2 * len(_count_levels(columns)) > rows
+        2 * len(count_levels(columns)) > rows
         if listed
         else all(column.look == "" for column in columns) or _words(name) & _WORDS_OF_IDENTIFIERS
     ):
@@ -400,7 +338,7 @@ def _reason_to_leave_out(name: str, columns: Collection[ColumnSummary]) -> str:
     if not all(column.whole and math.isfinite(column.squares) for column in columns):
         return ""
     named = bool(_words(name) & _WORDS_OF_IDENTIFIERS)
-    spread = 12 * _pool(columns)[1] ** 2 / (rows**2 - 1)  # at least 1 if all differ, and 1 for the numbers from 1 to n
+    spread = 12 * pool(columns)[1] ** 2 / (rows**2 - 1)  # at least 1 if all differ, and 1 for the numbers from 1 to n
     if not named and spread < 1 - _ROUNDING:
         return ""
     in_order = all(column.look == "row numbers" for column in columns) or spread < 1 + _ROUNDING
@@ -418,79 +356,3 @@ def _words(name: str) -> set[str]:
     [['id', 'patient'], ['no', 'record'], ['id'], ['days', 'idle']]
     """
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+", name)}
-
-
-def _agree_on_target(name: str, columns: Mapping[str, ColumnSummary], task: Task | None, warnings: list[str]) -> Target:
-    """Return the target, a number or classes, or raise an error if it cannot be learned."""
-    for client, column in columns.items():
-        if column.missing or column.kind == "empty":
-            raise InputError(
-                f"the target {name!r} is missing in {count(column.missing, 'row')} of client {client!r}; "
-                "fill it in there, or take what lacks it out"
-            )
-        _check_decimal_points(f"the target {name!r}", client, column)
-        if unusable := _unusable_value(column):
-            raise InputError(f"the target {name!r} has {unusable} at client {client!r}; mend it")
-        if column.look == "numbers and text":
-            raise InputError(f"the target {name!r} has numbers and text at client {client!r}; mend what is no number")
-        if column.kind == "date":
-            raise InputError(
-                f"the target {name!r} holds dates at client {client!r}; predict a number, such as days since an event"
-            )
-    known = all(column.levels is not None for column in columns.values())
-    levels = _count_levels(columns.values())
-    numbers = all(column.kind == "number" for column in columns.values())
-    if task is None:
-        task = "regression" if numbers and not (known and len(levels) <= 2) else "classes"
-        most = max(column.distinct for column in columns.values())
-        rows = sum(column.present for column in columns.values())
-        whole = all(column.whole for column in columns.values())
-        if task == "regression" and whole and most <= _MAX_VALUES_LIKE_CLASSES and 5 * most <= rows:
-            warnings.append(
-                f"the target {name!r} has few different values, all whole numbers, and is taken for a number; if they "
-                f"are classes, say {mention('task', 'classes')}"
-            )
-    if task == "regression":
-        if not numbers:
-            raise InputError(
-                f"the target {name!r} is text, which regression cannot predict; take the task 'classes', "
-                f"or one of its metrics ({_metrics('classes')})"
-            )
-        mean, scale = _pool(columns.values())
-        if scale == 0:
-            raise InputError(f"the target {name!r} is {mean:g} in every row; there is nothing to predict")
-        if same := [client for client, column in columns.items() if column.squares == 0]:
-            warnings.append(f"the target {name!r} is the same in every row of {of_clients(same)}")
-        return Target(name, task, mean=mean, scale=scale)
-    if not known or 2 * len(levels) > max(sum(levels.values()), 4):
-        advice = f"take the task 'regression', or one of its metrics ({_metrics('regression')})"
-        advice = advice if numbers else "it is text: merge its values into classes, or predict another column"
-        raise InputError(f"the target {name!r} has too many different values to be classes; {advice}")
-    if len(levels) < 2:
-        raise InputError(f"the target {name!r} is {next(iter(levels))!r} in every row; there is nothing to predict")
-    if same := [client for client, column in columns.items() if column.levels and len(column.levels) == 1]:
-        warnings.append(f"the target {name!r} has one class only at {of_clients(same)}")
-    return Target(name, task, classes=tuple(sorted(levels, key=_natural)))
-
-
-def _metrics(task: Task) -> str:
-    return ", ".join(name for name, metric in METRICS.items() if metric.task == task)
-
-
-def _natural(level: str) -> tuple[int, float, str]:
-    """Return a sort key that orders numbers by value, so that 2 comes before 10, and text after them."""
-    try:
-        return 0, float(level), level
-    except ValueError:
-        return 1, 0.0, level
-
-
-def _pool(columns: Iterable[ColumnSummary]) -> tuple[float, float]:
-    """Return the mean and the standard deviation over all clients, from the mean and the squares of each."""
-    columns = list(columns)
-    total = sum(column.present for column in columns)
-    mean = math.fsum(column.present * column.mean for column in columns) / total
-    squares = math.fsum(column.squares + column.present * (column.mean - mean) ** 2 for column in columns)
-    scale = math.sqrt(squares / total)
-    # A deviation this small is the rounding error of a constant column.
-    return mean, 0.0 if scale <= 1e-12 * max(abs(mean), 1e-300) else scale

@@ -70,8 +70,7 @@ class Split:
 class Moments:
     """Asks for the moments of the rows in each view and fold. Answer: `MomentsAnswer`.
 
-    For classes, `points` (V, d) are the parameters at which the loss is expanded, one for each view; for a number it is
-    empty.
+    `points` (V, d) are the parameters at which the loss is expanded, one for each view; for a number there are none.
     """
 
     schema: Schema
@@ -83,8 +82,9 @@ class Moments:
 class MomentsAnswer:
     """Sums over the rows of each view and fold: the loss of parameters θ is square - 2 cross·θ + θᵀ gram θ.
 
-    For a number y, ``gram`` = Σ x xᵀ, ``cross`` = Σ y x, ``square`` = Σ y², and ``rows`` counts the rows. For classes
-    they are those of the second-order expansion of the loss.
+    For a number y, ``gram`` = Σ x xᵀ, ``cross`` = Σ y x, ``square`` = Σ y², and ``rows`` counts the rows. For other
+    tasks they are those of the second-order expansion of the loss; for survival, ``rows`` counts events with others at
+    risk, and each fold is a stratum.
     """
 
     gram: Annotated[Floats, "VKdd"]
@@ -130,7 +130,7 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True)
 class SlopesAnswer:
-    """Sums over the rows for each model: losses, gradients (`slopes`), curvatures, and the number of rows."""
+    """Sums over the rows for each model: losses, gradients (`slopes`), curvatures, and the number of rows or events."""
 
     losses: Annotated[Floats, "M"]
     slopes: Annotated[Floats, "Md"]
@@ -161,7 +161,7 @@ class FitAloneAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FitOwn:
-    """Asks for the client's own model of classes, by the evidence of its rows. Answer: `FitOwnAnswer`."""
+    """Asks for the client's own model, by the evidence of its rows, if it is no ridge regression: `FitOwnAnswer`."""
 
     schema: Schema
     split: Split
@@ -177,7 +177,7 @@ class FitOwnAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PartLosses:
-    """Asks for the log losses of models on the parts of the rows that they do not know. Answer: `PartLossesAnswer`.
+    """Asks for the losses of models on the parts of the rows that they do not know. Answer: `PartLossesAnswer`.
 
     ``parameters`` (M, K, d) hold, for each of M kinds of model, the K models that were learned without each fold.
     """
@@ -189,7 +189,7 @@ class PartLosses:
 
 @dataclass(frozen=True, slots=True)
 class PartLossesAnswer:
-    """The log losses of M kinds of model, summed over the rows of each of K folds."""
+    """The losses of M kinds of model, summed over the rows of each of K folds."""
 
     losses: Annotated[Floats, "MK"]
 

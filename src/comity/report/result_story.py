@@ -247,8 +247,8 @@ def _done_for_client(own: ClientResult, saved: str, job: str) -> Iterator[tuple[
 
 def _describe_columns(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield the target and the inputs, as pairs of a name and a text."""
-    classes = schema.target.classes
-    yield "Target", f"{schema.target.name}, {f'classes {list_names(classes)}' if classes else 'a number'}"
+    target = schema.target
+    yield "Target", f"{target.name}, {target.noun} {list_names(target.classes)}".strip()
     yield "Inputs", f"{count(len(schema.features), 'column')} after encoding"
 
 
@@ -296,7 +296,7 @@ def _command(study: Study) -> str:
     """
     command = ["comity", "solve", "TABLE"]
     for name, value in _changed_settings(study).items():
-        if name == "task" and study.metric is not None:
+        if (name == "task" and study.metric is not None) or (name == "target" and study.event is not None):
             continue
         for item in value if isinstance(value, tuple) else (value,):
             command += [f"--{name.replace('_', '-')}", str(item)]

@@ -111,10 +111,13 @@ def compare(
     if target is None:
         raise InputError("say which column to predict: target=")
     require("torch", "to compare with methods that train by gradients")
+    from comity.core.tasks import BY_EXPANSION, task_of
     from comity.research.baselines import Budget
     from comity.research.experiments.comparison import ComparisonSettings, run_comparison
     from comity.research.experiments.methods import ALL_METHODS
 
+    if task in BY_EXPANSION[1:] or task_of(metric or "") in BY_EXPANSION[1:]:
+        raise InputError("methods are compared for a number or classes only; leave the task out, or take another one")
     study = Study(
         target,
         client=client,

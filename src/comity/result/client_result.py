@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -139,12 +139,19 @@ class ClientResult:
             raise FormatError(f"{directory}: this is the result of a whole federation, not what one client got of it")
         return cls.from_dict(saved, stored.models, stored.files)
 
-    def predict(self, rows: pd.DataFrame, model: str = "coalition") -> pd.DataFrame:
-        """Predict new rows of the client; they need no column that says whose they are."""
-        from comity.result.predictions import predict
+    def predict(
+        self,
+        rows: pd.DataFrame,
+        model: str = "coalition",
+        *,
+        at: Sequence[float] = (),
+        baseline: pd.DataFrame | None = None,
+    ) -> pd.DataFrame:
+        """Predict new rows of the client, as `Result.predict` does; no column needs to say whose they are."""
+        from comity.result.survival import predict_survival
 
-        named = (self.study.client or "client") in rows.columns
-        return predict(self, rows, check_kind(model), None if named else self.client)[0]
+        owner = None if (self.study.client or "client") in rows.columns else self.client
+        return predict_survival(self, rows, check_kind(model), owner, followed=baseline, at=at)[0]
 
 
 def _files_for(result: Result, client: str) -> tuple[bytes, ...]:

@@ -66,8 +66,9 @@ def coefficients_frame(schema: Schema, parameters: Floats) -> pd.DataFrame:
     {'age': 0.1, '(intercept)': 1.0}
     """
     target = schema.target
-    coefficients = parameters * (1.0 if target.classes else target.scale)
-    intercept = coefficients[-1] + (0.0 if target.classes else target.mean)
+    coefficients = parameters * target.scale
+    level = np.log(target.mean) if target.task == "counts" else target.mean
+    intercept = coefficients[-1] + level
     place = 0
     for column in schema.columns:
         if isinstance(column, NumberColumn):

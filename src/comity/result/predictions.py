@@ -17,7 +17,7 @@ from comity.errors import InputError, UnknownClientError
 from comity.families.registry import FAMILIES
 from comity.questions.schema import CategoryColumn, list_columns
 from comity.rows.columns import level_of
-from comity.rows.encoding import encode
+from comity.rows.encoding import encode, encode_exposure
 
 if TYPE_CHECKING:
     from comity.result.client_result import ClientResult
@@ -42,7 +42,7 @@ def predict(
         )
     if not isinstance(rows, pd.DataFrame):
         raise InputError(f"the rows to predict are a {type(rows).__name__}; they must be a DataFrame")
-    column = result.study.client or "client"
+    column, target = result.study.client or "client", result.schema.target
     if client is not None:
         if column in rows.columns:
             raise InputError(
@@ -55,7 +55,8 @@ def predict(
     rows = rows.set_axis(names, axis=1)
     if column not in names:
         raise InputError(f"there is no column {column!r}, which says whose each row is; {list_columns(names, column)}")
-    if absent := [each.name for each in result.schema.columns if each.name not in names]:
+    needed = [each.name for each in result.schema.columns] + [result.schema.target.exposure] * bool(target.exposure)
+    if absent := [name for name in needed if name not in names]:
         raise InputError(
             f"there is no column {absent[0]!r}, which the models were trained with; {list_columns(names, absent[0])}"
         )
@@ -73,8 +74,7 @@ def predict(
         if meant := _misspelt(name, result.clients):
             raise UnknownClientError(f"there is no model for client {shown(name)}; did you mean {shown(meant)}?")
     notes = _notes(result, names, rows)
-    features = encode(rows, result.schema)
-    target = result.schema.target
+    features, exposure = encode(rows, result.schema), encode_exposure(rows, result.schema)
     models = result.models[kind]
     places = np.array([-1 if owner in unknown else result.clients.index(owner) for owner in owners], np.intp)
     used = models if unknown else models[np.unique(places)]
@@ -86,7 +86,7 @@ def predict(
         predicted = np.mean(
             [family.predict(result.study, result.schema, inputs[here], each) for each in chosen], axis=0
         )
-        outcome[here] = predicted if predicted.ndim > 1 else predicted[:, None]
+        outcome[here] = predicted if predicted.ndim > 1 else (predicted * exposure[here])[:, None]
     if unknown:
         notes = (_newcomers(unknown, int((places < 0).sum())), *notes)
     frame = pd.DataFrame({"client": owners.to_numpy(object)}, index=rows.index)
@@ -140,7 +140,7 @@ def _newcomers(unknown: list[str], rows: int) -> str:
 def _notes(result: Result | ClientResult, names: list[str], rows: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on columns and values of new rows that the models do not know."""
     known = {column.name for column in result.schema.columns} | {*result.study.not_features, *result.left_out}
-    known |= {result.study.client or "client", result.schema.target.name}
+    known |= {result.study.client or "client", *result.schema.target.columns}
     notes = []
     if result.study.id is not None and result.study.id not in names:
         notes.append(f"there is no column {result.study.id!r}, so that predictions do not have it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -231,7 +231,8 @@ class Result:
         Returns:
             A row for each feature and one for the ``(intercept)``. For a number there is one column, and the prediction
             is the sum of coefficients times values. For classes it is a log-odds: one column for the second of two
-            classes, or one for each class. A missing value counts as 0, with its own coefficient.
+            classes, or one for each class. For counts it is the logarithm of what is expected (for an exposure of one),
+            for survival that of the relative risk. A missing value counts as 0, with its own coefficient.
 
         Raises:
             UnknownClientError: If there is no such client.
@@ -244,24 +245,37 @@ class Result:
             raise InputError(f"models of the kind {self.study.model!r} have no coefficients; linear ones do")
         return coefficients_frame(self.schema, parameters)
 
-    def predict(self, rows: pd.DataFrame, *, client: str | None = None, model: str = "coalition") -> pd.DataFrame:
+    def predict(
+        self,
+        rows: pd.DataFrame,
+        *,
+        client: str | None = None,
+        model: str = "coalition",
+        at: Sequence[float] = (),
+        baseline: pd.DataFrame | None = None,
+    ) -> pd.DataFrame:
         """Predict new rows, each with its client's model.
 
         Args:
             rows: The rows, with the columns that the models were trained with.
             client: The client of all rows; by default, a column names the client of each row.
             model: ``alone``, ``coalition``, ``best`` or ``together``.
+            at: Of survival: the times until which its probability is predicted.
+            baseline: With times, rows that were followed, such as those of training: the baseline hazard follows from
+                their times and events.
 
         Returns:
-            A row for each, in order: ``client``, ``prediction`` and, for classes, the probabilities ``p_<class>``.
+            A row for each, in order: ``client``, ``prediction`` and, for classes, the probabilities ``p_<class>``. For
+            survival the prediction is the relative risk, and ``survival_<time>`` the probability of no event until a
+            time.
 
         Raises:
             UnknownClientError: If there is no model for a client.
             InputError: If a column is missing, or the models are of a torch module.
         """
-        from comity.result.predictions import predict
+        from comity.result.survival import predict_survival
 
-        predicted, notes = predict(self, rows, check_kind(model), client)
+        predicted, notes = predict_survival(self, rows, check_kind(model), client, followed=baseline, at=at)
         for note in notes:
             warnings.warn(note, ComityWarning, stacklevel=2)
         return predicted

@@ -50,7 +50,7 @@ def summary(result: Result) -> str:
     target = result.schema.target
     rows = sum(standing.rows for standing in result.utilities.values())
     classes = ", ".join(target.classes[:_MAX_NAMES]) + " …" * (len(target.classes) > _MAX_NAMES)
-    what = f"classes {classes}" if classes else "a number"
+    what = f"{target.noun} {classes}".strip()
     found = count_coalitions(list(map(len, result.coalitions)))
     return f"{count(len(result.clients), 'client')} with {rows:,} rows, to predict {target.name} ({what}): {found}."
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from comity.core.arrays import Floats
+from comity.core.arrays import Booleans, Floats
 from comity.core.names import shown
 from comity.errors import InputError, UnfitError
 from comity.questions.schema import ColumnSummary, DateColumn, Look, NumberColumn, Schema
+from comity.questions.summaries import sign_of
+from comity.questions.targets import EVENT
 from comity.rows.columns import days, level_of, read_date, typed
 
 _ALWAYS_LISTED = 2  # so few distinct values are listed whatever the number of rows
@@ -68,6 +70,7 @@ def _summarise_plain(rows: pd.DataFrame) -> dict[str, ColumnSummary]:
             mean=float(means[at]),
             squares=float(squares[at]),
             look="row numbers" if whole[at] and _count_rows(values[:, at]) else "",
+            sign=sign_of(ordered[0, at]),
         )
         for at, name in enumerate(names)
     }
@@ -98,6 +101,7 @@ def _summarise(name: str, values: pd.Series, max_numbers: int, max_texts: int, a
         squares=squares,
         levels=_levels(present) if max_numbers and _may_list(distinct, present, max_numbers, always) else None,
         look="row numbers" if whole and _count_rows(finite) else "",
+        sign=sign_of(finite.min()) if finite.size and not dates else "",
     )
 
 
@@ -222,11 +226,17 @@ def with_target(rows: pd.DataFrame, schema: Schema) -> pd.DataFrame:
         raise UnfitError(f"there is no column {target.name!r}, which the models predict")
     if target.task == "classes":
         return rows[rows[target.name].map(level_of).isin(target.classes)]
+    if target.task == "survival":
+        return rows
     return rows[np.isfinite(np.asarray(pd.to_numeric(rows[target.name], errors="coerce"), np.float64))]
 
 
 def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:
-    """Return the target of n rows (n,): standardised numbers, or the position of each row's class in the schema."""
+    """Return the target of n rows (n,), as its task has it.
+
+    It is a standardised number, the position of each row's class in the schema, a count, or a time, negative if there
+    was no event then (`comity.core.cox`).
+    """
     target = schema.target
     if target.task == "classes":
         codes = pd.Index(target.classes).get_indexer(rows[target.name].map(level_of))
@@ -236,7 +246,42 @@ def encode_target(rows: pd.DataFrame, schema: Schema) -> Floats:
                 f"the target {target.name!r} has {shown(bad)}, which is none of {', '.join(target.classes)}"
             )
         return np.asarray(codes, np.float64)
-    numbers = np.asarray(pd.to_numeric(rows[target.name], errors="coerce"), np.float64)
-    if not np.isfinite(numbers).all():
-        raise InputError(f"the target {target.name!r} has a value that is not a finite number; mend it")
+    if target.task == "survival":
+        times, events = _numbers(rows, f"the time {target.time!r}", target.time), encode_event(rows, target.name)
+        if (times <= 0).any():
+            raise InputError(f"the time {target.time!r} has a value that is not more than 0; mend it")
+        return np.where(events, times, -times)
+    numbers = _numbers(rows, f"the target {target.name!r}", target.name)
+    if target.task == "counts":
+        if (numbers < 0).any() or (numbers != np.round(numbers)).any():
+            raise InputError(f"the target {target.name!r} has a value that is not a whole number, 0 or more; mend it")
+        return numbers
     return (numbers - target.mean) / target.scale
+
+
+def encode_event(rows: pd.DataFrame, name: str) -> Booleans:
+    """Return whether an event happened in each of n rows (n,)."""
+    found = rows[name].map(lambda value: EVENT.get(level_of(value).casefold()), na_action="ignore")
+    if found.isna().any():
+        raise InputError(f"the event {name!r} has a value that is neither 0 nor 1; mend it")
+    return np.asarray(found, np.bool_)
+
+
+def encode_exposure(rows: pd.DataFrame, schema: Schema) -> Floats:
+    """Return the exposure of n rows (n,): one without a column of it."""
+    name = schema.target.exposure
+    if not name:
+        return np.ones(len(rows))
+    if name not in rows.columns:
+        raise UnfitError(f"there is no column {name!r}, the exposure of counts")
+    exposures = _numbers(rows, f"the exposure {name!r}", name)
+    if (exposures <= 0).any():
+        raise InputError(f"the exposure {name!r} has a value that is not more than 0; mend it")
+    return exposures
+
+
+def _numbers(rows: pd.DataFrame, what: str, name: str) -> Floats:
+    numbers = np.asarray(pd.to_numeric(rows[name], errors="coerce"), np.float64)
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{what} has a value that is not a finite number; mend it")
+    return numbers

@@ -1,46 +1,54 @@
 """A client's rows, encoded and split, from which answers are computed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from comity.core.arrays import Floats
-from comity.core.likelihood import LogLoss, predict_linear
+from comity.core.likelihood import Loss
+from comity.core.losses import LOSSES, PREDICTIONS, Scale
 from comity.errors import InputError
 from comity.questions import Split
 from comity.questions.schema import Schema, Target
-from comity.rows.encoding import encode, encode_target
+from comity.rows.encoding import encode, encode_exposure, encode_target
 from comity.rows.noise import Noise
 from comity.rows.splits import Keys, Splits, group_keys, row_keys, split_independently, split_rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded rows: features (n, f) and target (n,), and the target's place in the schema."""
+    """Encoded rows: features (n, f), target (n,) and exposure (n,), and the target's place in the schema."""
 
     features: Floats
     target: Floats
     spec: Target
+    exposure: Floats
 
     @property
     def classes(self) -> int:
-        """The number of classes of the target, 0 for a number."""
+        """The number of classes of the target, 0 if it has none."""
         return len(self.spec.classes)
 
     @property
-    def loss(self) -> LogLoss:
-        """The log loss on these rows."""
-        return LogLoss(self.features, self.target, self.classes)
+    def _scale(self) -> Scale:
+        return Scale(self.classes, self.spec.mean, self.spec.scale)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss of these rows, as their task has it."""
+        return LOSSES[self.spec.task](self.features, self.target, self.exposure, self._scale)
 
     def predict(self, parameters: Floats) -> Floats:
         """Return the predictions of a model, in the units of the target, or as probabilities (n, C)."""
-        return predict_linear(self.features, parameters, self.classes, self.spec.mean, self.spec.scale)
+        found = PREDICTIONS[self.spec.task](self.features, parameters, self._scale)
+        return found * self.exposure if self.spec.exposure else found
 
     def as_given(self, target: Floats) -> Floats:
         """Return an encoded target in its original units."""
-        return target if self.classes else target * self.spec.scale + self.spec.mean
+        return target * self.spec.scale + self.spec.mean if self.spec.task == "regression" else target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +83,10 @@ class Rows:
 
     def _encode(self, frame: pd.DataFrame, schema: Schema) -> Encoded:
         if frame.empty:  # perhaps without columns too
-            return Encoded(np.empty((0, len(schema.features) + 1)), np.empty(0), schema.target)
+            return Encoded(np.empty((0, len(schema.features) + 1)), np.empty(0), schema.target, np.empty(0))
         try:
-            return Encoded(encode(frame, schema), encode_target(frame, schema), schema.target)
+            exposure = encode_exposure(frame, schema)
+            return Encoded(encode(frame, schema), encode_target(frame, schema), schema.target, exposure)
         except InputError as error:
             raise type(error)(f"client {self.owner!r}: {error}") from None
 
@@ -92,8 +101,8 @@ class Rows:
                     keys = group_keys(self.groups, split.seed, self.owner)
                 self._splits[schema, split] = split_independently(keys, split, self.owner, self.groups)
             else:
-                strata, least = np.zeros(len(rows.target)), self.least_part
-                if rows.classes:  # the AUC compares rows of a part
-                    strata, least = rows.target, max(least, 2)
-                self._splits[schema, split] = split_rows(strata, split, self.owner, self.groups, self.max_parts, least)
+                dealing = replace(rows.loss.dealing, least=max(rows.loss.dealing.least, self.least_part))
+                self._splits[schema, split] = split_rows(
+                    rows.loss.strata, split, self.owner, self.groups, self.max_parts, dealing
+                )
         return self._splits[schema, split]

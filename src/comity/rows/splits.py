@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comity.core.arrays import Floats
+from comity.core.likelihood import Dealing
 from comity.core.text import count
 from comity.errors import InputError, UnfitError
 from comity.questions import Split
@@ -65,22 +66,22 @@ def split_rows(
     owner: str,
     groups: Keys | None = None,
     max_parts: int | None = None,
-    least_part: int = 1,
+    dealing: Dealing = Dealing(),  # noqa: B008 - it cannot be changed
 ) -> Splits:
     """Return the splits of an owner's rows; the rows of each stratum (n,) are spread evenly, and groups (n,) kept.
 
-    Rows that are dealt once are dealt into `max_parts` parts at most, of `least_part` rows or more.
+    Rows that are dealt once are dealt as `dealing` says, into `max_parts` parts at most where there is a limit.
     """
     _check_split(split)
     seed = split.seed
     if not split.judges:
-        parts = min(split.folds, len(strata) // least_part)
+        parts = min(split.folds, len(strata) // dealing.least)
+        parts = parts if dealing.most is None else min(parts, dealing.most)
         if groups is not None:  # below a limit no part is one group
             parts = min(parts, np.unique(groups).size // (1 if max_parts is None else 2))
         parts = parts if max_parts is None else min(parts, max_parts)
-        # Parts with the same shares of classes as the rest would flatter models that follow the client's own shares.
-        # With a limit to the parts they are accepted: a class that is rare in a part may not be told.
-        dealt = strata if max_parts is not None else np.zeros_like(strata)
+        # With a limit to the parts they are even: a class that is rare in a part may not be told.
+        dealt = strata if max_parts is not None or dealing.evenly else np.zeros_like(strata)
         return Splits.dealt(split, assign_folds(dealt, max(parts, 1), seed, owner, 1, groups))
     _check_row_count(len(strata), split, owner, groups)
     folds = [assign_folds(strata, split.folds, seed, owner, 1 + repeat, groups) for repeat in range(split.repeats)]

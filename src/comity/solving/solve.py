@@ -37,6 +37,9 @@ def solve(
     *,
     task: Task | None = None,
     metric: MetricName | None = None,
+    exposure: str | None = None,
+    time: str | None = None,
+    event: str | None = None,
     exclude: tuple[str, ...] = (),
     keep: tuple[str, ...] = (),
     categories: tuple[str, ...] = (),
@@ -71,8 +74,12 @@ def solve(
             table for each client (a mapping by name, or a directory); or a `Federation`.
         client: The column that says whose each row is, if all rows are in one table.
         target: The column to predict.
-        task: ``regression`` or ``classes``; as the target looks unless given.
-        metric: How models are evaluated: ``rmse``, ``r2``, ``auc``, ``accuracy`` or ``log-loss``.
+        task: ``regression``, ``classes``, ``counts`` or ``survival``; as the target looks unless given.
+        metric: How models are evaluated: ``rmse``, ``r2``, ``auc``, ``accuracy``, ``log-loss``, ``deviance`` (counts)
+            or ``concordance`` (survival).
+        exposure: The column by which expected counts are multiplied.
+        time: The column with the times of survival.
+        event: The column that says whether the event happened at that time; it is the target.
         exclude: Columns to leave out.
         keep: Columns of numbers to use although they look like identifiers.
         categories: Columns of numbers, with few different values, to take for categories.
@@ -131,9 +138,9 @@ def solve(
                 "comity.solve_modules to train a torch module"
             )
         settings["model"] = GIVEN
-    if target is None:
+    if target is None and event is None:
         raise InputError("say which column to predict: target=")
-    study = Study(**settings)
+    study = Study.from_mapping(settings)
     with progress_bar(progress) as report:
         result = run(open_source(source, study), study, report, estimator=given)
     for note in result.warnings:
@@ -179,7 +186,8 @@ def open_source(source: Source | Federation, study: Study) -> Opened:
         if name not in {client.name for client in clients}:
             raise unknown_client(name, [client.name for client in clients])
     clients = tuple(client for client in clients if client.name not in study.without)
-    warned = warnings_about(clients, study.target, classes=study.task == "classes")
+    beside = () if study.beside is None else (study.beside,)
+    warned = warnings_about(clients, study.target, classes=study.task in ("classes", "survival"), beside=beside)
     return Opened(InProcess(clients), warned, study.not_features)
 
 

@@ -1,11 +1,13 @@
 """What leaves a client is counted, and limited for each part of its rows."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import comity
 from comity.client import Client, Policy
 from comity.client.disclosure import Plan, hide_rare, numbers_in_sum, plan
 from comity.core.likelihood import LogLoss
@@ -13,7 +15,7 @@ from comity.errors import RefusedError
 from comity.questions import Describe, Evaluate, FitOwn, Moments, Slopes, Split
 from comity.questions.schema import CategoryColumn, NumberColumn, Schema, Target
 from comity.rows.encoding import encode, encode_target
-from comity.rows.rows import Encoded
+from comity.rows.rows import Encoded, Rows
 from support.small_client import ask_moments, rows, schema
 
 COLUMNS = (
@@ -54,6 +56,52 @@ def test_independent_numbers_of_a_sum_are_counted(classes):
         ]
     )
     assert np.linalg.matrix_rank(added, tol=1e-8) == numbers_in_sum(agreed)
+
+
+@pytest.mark.parametrize("task", ["counts", "survival"])
+def test_independent_numbers_of_an_expansion_are_counted(task):
+    """Loss, slope and curvature of tables that differ, and of survival the number of events."""
+    target = {
+        "counts": Target("y", "counts", mean=1.0, exposure="e"),
+        "survival": Target("d", "survival", time="e"),
+    }[task]
+    agreed, seen = Schema(COLUMNS, target), []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        frame = table().sample(30, random_state=seed)
+        frame = frame.assign(y=rng.poisson(2, 30), d=rng.integers(0, 2, 30), e=rng.uniform(1, 9, 30))
+        loss = Rows("a", frame).encoded(agreed).loss
+        point = np.random.default_rng(1).normal(size=loss.size)
+        slope, curvature = loss.derivatives(point, np.ones(30))
+        events = [loss.observations(np.ones(30))] if task == "survival" else []
+        seen.append(np.concatenate([[loss.total(point, np.ones(30))], slope, curvature.ravel(), events]))
+    assert np.linalg.matrix_rank(np.array(seen), tol=1e-8) == numbers_in_sum(agreed)
+
+
+@pytest.mark.parametrize("task", ["counts", "survival"])
+def test_a_site_keeps_its_limit_with_other_tasks(task):
+    rng = np.random.default_rng(0)
+    members = []
+    for name, count in (("a", 40), ("b", 300), ("c", 900)):
+        frame = pd.DataFrame(rng.normal(size=(count, 2)), columns=["x", "z"])
+        frame = frame.assign(y=rng.poisson(2, count), e=rng.uniform(1, 9, count), d=rng.integers(0, 2, count))
+        members.append(Client(name, frame.drop(columns="d" if task == "counts" else "y"), SITE))
+    settings = {"counts": {"target": "y", "exposure": "e"}, "survival": {"time": "e", "event": "d"}}[task]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        comity.solve(comity.InProcess(tuple(members)), task=task, **settings)
+    assert all(0 < member.disclosed <= SITE.disclosure for member in members)
+
+
+def test_events_are_never_few_in_a_part():
+    """With one event in a part, its sums would show that row."""
+    frame = pd.DataFrame({"x": np.arange(600.0) % 17, "e": np.arange(1.0, 601.0), "d": 0})
+    agreed = Schema((NumberColumn("x", 8.0, 5.0, False),), Target("d", "survival", time="e"))
+    for events, parts in ((2, 0), (3, 1), (6, 2), (300, 5)):
+        client = Client("a", frame.assign(d=(np.arange(600) % (600 // events) == 0).astype(int)), SITE)
+        answer = client.answer(Moments(agreed, DEALT, np.zeros((1, 1))))
+        assert (answer.rows > 0).sum() == parts
+        assert (answer.rows[answer.rows > 0] >= 3).all()
 
 
 @pytest.mark.parametrize("limit", [0.1, 0.5, 1.0])
@@ -151,7 +199,7 @@ def test_no_part_has_a_rare_level_class_or_missing_value(seed):
     )
     agreed = Schema(COLUMNS, Target("kind", "classes", ("p", "q", "r")))
     parts = np.eye(4)[rng.integers(4, size=count)].T
-    before = Encoded(encode(frame, agreed), encode_target(frame, agreed), agreed.target)
+    before = Encoded(encode(frame, agreed), encode_target(frame, agreed), agreed.target, np.ones(len(frame)))
     hidden = hide_rare(before, agreed, parts, least)
     for part in parts:
         features, target = hidden.features[part > 0], hidden.target[part > 0]

@@ -157,7 +157,11 @@ def test_what_does_not_fit_is_refused_with_the_reason(packed: Packed, message: s
         (("schema", "columns", 0, "kind"), "age", "'schema.columns.0' of a Moments should be an object with kind da"),
         (("schema", "columns", 0, "kind"), [], "'schema.columns.0' of a Moments should be an object with kind da"),
         (("schema", "columns", 1, "levels"), "xy", "'schema.columns.1.levels' of a Moments should be a list, not 'xy'"),
-        (("schema", "target", "task"), "guess", "'schema.target.task' .* should be one of regression, classes, not"),
+        (
+            ("schema", "target", "task"),
+            "guess",
+            "'schema.target.task' .* should be one of regression, classes, counts, survival, not",
+        ),
         (("schema", "target"), None, "'schema.target' of a Moments should be an object with the fields name, task"),
         (("split", "folds"), "5", "'split.folds' of a Moments should be a whole number, not '5'"),
         (("split",), {"folds": 5}, "'split' of a Moments should be an object with the fields folds, repeats"),

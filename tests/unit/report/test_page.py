@@ -62,7 +62,7 @@ def pages(names: tuple[str, ...], target: str = "effect", column: str = "dose") 
 def test_every_other_field_is_text() -> None:
     """Markup in classes, warnings, columns, settings, times and jobs, on both pages."""
     result = result_of(HARMLESS)
-    target = Target("<u>target</u>", "classification", classes=("<u>yes</u>", "<u>no</u>"))
+    target = Target("<u>target</u>", "classes", classes=("<u>yes</u>", "<u>no</u>"))
     changed = replace(
         result,
         schema=replace(result.schema, target=target),

@@ -107,20 +107,23 @@ def read_rows(
     return _frame(columns, copy=isinstance(table, FrameTable))
 
 
-def warnings_about(clients: Sequence[Client], target: str | None = None, *, classes: bool = False) -> tuple[str, ...]:
+def warnings_about(
+    clients: Sequence[Client], target: str | None = None, *, classes: bool = False, beside: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return warnings for the user about clients whose names look alike, and columns that give the target away.
 
     Args:
         clients: Clients that were read.
         target: The column to predict, if columns are to be compared with it.
         classes: Whether the target's numbers are classes.
+        beside: Columns that belong to the target, and are not compared with it.
 
     >>> frame = pd.DataFrame({"ward": ["North", "north", "South"], "age": [61, 48, 75]})
     >>> warnings_about(read_clients(frame, client="ward"))
     ("'North' and 'north' are treated as two clients",)
     """
     pairs = lookalikes(client.name for client in clients)
-    leaks = () if target is None else leaking_columns(clients, target, classes=classes)
+    leaks = () if target is None else leaking_columns(clients, target, classes=classes, beside=beside)
     return (
         *(f"{shown(first)} and {shown(other)} are treated as two clients" for first, other in pairs),
         *(

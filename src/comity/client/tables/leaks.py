@@ -11,7 +11,7 @@ A column leaks if it alone predicts the target almost perfectly:
 There are measurements that are as strong as this, but they are rare: it is a warning, and the column is used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -33,13 +33,16 @@ _MAX_ROWS = 100_000  # of large tables, so many rows are looked at
 Codes = NDArray[np.intp]
 
 
-def leaking_columns(clients: Sequence[Client], target: str, *, classes: bool = False) -> tuple[str, ...]:
+def leaking_columns(
+    clients: Sequence[Client], target: str, *, classes: bool = False, beside: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return the columns that alone predict the target almost perfectly.
 
     Args:
         clients: Clients with tables that have been read.
         target: The column to predict.
         classes: Whether its numbers are classes.
+        beside: Columns that belong to it, and are left out.
 
     >>> frame = pd.DataFrame({"y": np.arange(40.0) ** 2, "half": np.arange(40.0) ** 2 / 2, "x": np.arange(40) % 7})
     >>> leaking_columns([Client("a", frame[::2]), Client("b", frame[1::2])], "y")
@@ -47,7 +50,7 @@ def leaking_columns(clients: Sequence[Client], target: str, *, classes: bool = F
     """
     if not all(target in client.rows.columns for client in clients):
         return ()
-    names = [name for name in clients[0].rows.columns if name != target]
+    names = [name for name in clients[0].rows.columns if name not in (target, *beside)]
     step = sum(len(client.rows) for client in clients) // _MAX_ROWS + 1
     parts = [client.rows.iloc[::step] for client in clients]
     owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])

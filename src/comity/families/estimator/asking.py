@@ -12,8 +12,9 @@ from comity.core.arrays import Bytes, Floats, join_files
 from comity.core.progress import Progress
 from comity.families.estimator.prediction import outputs_of
 from comity.families.estimator.stack import StackView
-from comity.families.glm.asking import NOISE_OF_CLASSES, Asking, shortened, tested_parts
+from comity.families.glm.asking import Asking, tested_parts
 from comity.families.glm.borrowing import Borrowing
+from comity.families.glm.expansions import NOISE, shortened
 from comity.families.glm.procedures import Procedure
 from comity.families.glm.sums import Parts, Sums
 from comity.federation import Federation
@@ -30,6 +31,8 @@ from comity.questions import (
 from comity.questions.schema import Schema
 
 _EXPANSIONS = 3  # rounds in which stacks of classes approach their optimum
+_FLAT = 4.0  # the curvature of the log loss of two classes is a quarter of the squared scores, or less
+_MAX_STEP = 3.0  # by which the scores of a client's rows change in one step: their root mean square
 _ONE_PULL = (1.0,), (1.0,)
 _RIDGE = 1e-3  # rows' worth of a model for all
 
@@ -93,7 +96,7 @@ class BorrowingOfEstimators(Asking):
     def lender(self) -> Borrowing:
         """What borrowing is decided by; for classes, clients measure what they would gain by the common procedure."""
         clients, classes = len(self.federation.clients), len(self.schema.target.classes)
-        noise = NOISE_OF_CLASSES if classes else None
+        noise = NOISE if classes else None
 
         def learn(sums: Sums, number: int) -> StackView:
             return StackView(sums, self.intercepts, noise)
@@ -125,9 +128,9 @@ class BorrowingOfEstimators(Asking):
         for number in range(_EXPANSIONS):
             self.progress("learning from all", number, _EXPANSIONS)
             sums = self._moments(stacks[:, None]).whole
-            found = StackView(sums, self.intercepts, NOISE_OF_CLASSES).models(everybody)
+            found = StackView(sums, self.intercepts, NOISE).models(everybody)
             flat = sums.gram / np.maximum(sums.rows, 1.0)[:, None, None]
-            stacks = stacks + shortened(found - stacks, flat)
+            stacks = stacks + shortened(found - stacks, _FLAT * flat, _MAX_STEP)
         return stacks
 
     @cached_property
@@ -144,7 +147,7 @@ class BorrowingOfEstimators(Asking):
             gram = columns.T @ total.gram[0] @ columns + _RIDGE * np.eye(columns.shape[1])
             right = columns.T @ total.cross[0] + _RIDGE * np.eye(columns.shape[1])[0]
             found.append(columns @ np.linalg.solve(gram, right))
-        return self._repeated(found), 0.0
+        return self.repeated(found), 0.0
 
     @property
     def own_penalties(self) -> Floats:

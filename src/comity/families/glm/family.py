@@ -1,13 +1,17 @@
-"""Linear models: ridge regression for a number, logistic and multinomial regression for classes."""
+"""Linear models: ridge regression for a number; logistic, Poisson and Cox regression."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
+import numpy as np
+
 from comity.core.arrays import Floats
-from comity.core.likelihood import predict_linear
+from comity.core.losses import PREDICTIONS, Scale
+from comity.core.tasks import BY_EXPANSION, Task
 from comity.families.family import Family, Fit, Request
+from comity.families.glm.tasks import LINEAR_TASKS
 from comity.families.problem import Problem
 from comity.questions.schema import Schema
 
@@ -30,14 +34,15 @@ class Linear(Family):
     tabular: ClassVar[bool] = True
     exact: ClassVar[bool] = True
     searches: ClassVar[tuple[str, ...]] = ("borrow", "spo", "exhaustive")
+    tasks: ClassVar[tuple[Task, ...]] = ("regression", *BY_EXPANSION)
     resumes: ClassVar[bool] = False
     model_file: ClassVar[str] = "models.npz"
 
     def questions(self, study: Study, *, classes: bool) -> tuple[str, ...]:
         """Return the kinds of questions that clients are asked."""
-        borrowing = study.search == "borrow"
-        of_classes = ("slopes", "fit-own", "part-losses") if borrowing else ("fit-alone", "slopes", "expand")
-        return ("describe", "moments", "evaluate", *(of_classes if classes else ()))
+        borrowing, expands = study.search == "borrow", classes or study.task in BY_EXPANSION
+        by_expansion = ("slopes", "fit-own", "part-losses") if borrowing else ("fit-alone", "slopes", "expand")
+        return ("describe", "moments", "evaluate", *(by_expansion if expands else ()))
 
     def fit(self, request: Request, problem: Problem) -> Fit:
         """Begin to learn models for a problem."""
@@ -54,20 +59,19 @@ class Linear(Family):
         return schema.parameters
 
     def predict(self, study: Study, schema: Schema, features: Floats, model: Floats) -> Floats:
-        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f)."""
+        """Return values (n,) or probabilities of classes (n, C) for encoded rows (n, f); counts by exposure."""
         target = schema.target
-        return predict_linear(features, model, len(target.classes), target.mean, target.scale)
+        return PREDICTIONS[target.task](features, model, Scale(len(target.classes), target.mean, target.scale))
 
     def describe(self, study: Study, schema: Schema) -> str:
         """Return what its models are."""
-        return "logistic regression with a ridge penalty" if schema.target.classes else "ridge regression"
+        return LINEAR_TASKS[schema.target.task].model
 
     def loss_unit(self, schema: Schema) -> str:
         """Return what losses are measured in."""
-        if schema.target.classes:
-            return "cross-validated loss (log loss, by expansion)"
-        return "cross-validated loss (mean squared error, in units of the target's variance)"
+        return f"cross-validated loss ({LINEAR_TASKS[schema.target.task].loss})"
 
     def coefficients(self, schema: Schema, model: Floats) -> Floats:
-        """Return the coefficients of the encoded features (f + 1, outputs), the intercept last."""
-        return model.reshape(len(schema.features) + 1, -1).copy()
+        """Return the coefficients of the encoded features (f + 1, outputs), the intercept last; zero without one."""
+        intercept = np.zeros(0 if schema.target.intercepts else 1)
+        return np.concatenate([model, intercept]).reshape(len(schema.features) + 1, -1)

@@ -11,22 +11,24 @@ from comity.core.arrays import Booleans, Floats
 from comity.core.kinds import ModelKind
 from comity.core.metrics import METRICS
 from comity.core.names import of_clients
+from comity.core.tasks import BY_EXPANSION, Task
 from comity.deciding.borrow import Borrowed
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
 from comity.errors import InputError
 from comity.families.family import Evaluated, Fit, Request
-from comity.families.glm.asking import Asking, BorrowingOfClasses, BorrowingOfNumbers
+from comity.families.glm.asking import Asking, BorrowingExactly
 from comity.families.glm.borrowing import Borrowing
 from comity.families.glm.convex_front import ConvexFront
 from comity.families.glm.estimation import OWN_PENALTIES, Classes, Regression
+from comity.families.glm.expansions import BorrowingByExpansions
 from comity.families.glm.priors import Priors, find_priors
 from comity.families.glm.quadratic_front import QuadraticFront
 from comity.families.glm.searcher import FrontSearcher
+from comity.families.glm.tasks import LINEAR_TASKS
 from comity.families.problem import Problem
 from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
 
-_USUAL_SLOPE, _SLOPE_ERROR = 0.5, 0.2  # what an AUC or accuracy rises by, for each share of the log loss that is gained
 _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
 
 
@@ -103,9 +105,9 @@ class LinearFit(Fit):
         )
 
     @cached_property
-    def _borrowing(self) -> BorrowingOfNumbers | BorrowingOfClasses:
+    def _borrowing(self) -> BorrowingExactly | BorrowingByExpansions:
         """How what borrowing is decided by comes from the clients' sums."""
-        kind = BorrowingOfClasses if self.problem.classes else BorrowingOfNumbers
+        kind = BorrowingByExpansions if self.problem.schema.target.task in BY_EXPANSION else BorrowingExactly
         return kind(self.request.federation, self.problem.schema, self.split, self.request.progress)
 
     def lender(self) -> Borrowing:
@@ -143,9 +145,10 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
     shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
     errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
     common_of = _shares(decision.common_error, decision.alone)
-    gained = np.array([each.gains[1] for each in own.values()])
-    unsure = np.array([each.gain_errors[1] for each in own.values()])
-    slope, slope_error = _slope(gained, unsure, lender.rows, lender.alone_excess, lender.level)
+    units = np.array([metric.unit(each.values[0]) for each in own.values()])
+    gained = np.array([each.gains[1] for each in own.values()]) / units
+    unsure = np.array([each.gain_errors[1] for each in own.values()]) / np.abs(units)
+    slope, slope_error = _slope(gained, unsure, lender.rows, lender.alone_excess, lender.level, metric.slope)
     if metric.is_loss or metric.is_root:
         slope_error = 0.0
     evaluations, common_errors = {}, np.zeros(len(clients))
@@ -161,7 +164,7 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
             gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
             values[at] = np.clip(alone + gain, metric.least, metric.most)
             gains[at] = values[at] - alone
-            by_slope = abs(float(share[place])) * slope_error
+            by_slope = abs(float(share[place]) * units[place]) * slope_error
             gain_errors[at] = np.hypot(by_share * errors_of[kind][place], by_slope)
             if kind == ModelKind.COALITION and gain_errors[at] > 0:
                 common_errors[place] = np.hypot(by_share * common_of[place], by_slope)
@@ -179,7 +182,7 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
             np.array([each.gain_errors[kinds.index(ModelKind.COALITION)] for each in evaluations.values()]),
             common_errors,
         ),
-        warnings=_warn_of_no_rows(clients, lender.whole.sums.rows),
+        warnings=_warn_of_no_rows(clients, lender.whole.sums.rows, asking.schema.target.task),
     )
 
 
@@ -189,7 +192,9 @@ def _error_of_mean(errors: Floats, common: Floats) -> float:
     return float(np.hypot(np.sqrt((independent**2).sum()) / errors.size, np.nan_to_num(common).mean()))
 
 
-def _slope(gained: Floats, errors: Floats, rows: Floats, excess: Floats, level: Floats) -> tuple[float, float]:
+def _slope(
+    gained: Floats, errors: Floats, rows: Floats, excess: Floats, level: Floats, usual: tuple[float, float] = (0.5, 0.2)
+) -> tuple[float, float]:
     """Return what a metric gains for each share of the loss, and its error: the usual slope, moved by what was seen.
 
     Args:
@@ -198,6 +203,7 @@ def _slope(gained: Floats, errors: Floats, rows: Floats, excess: Floats, level: 
         rows: The rows that measured it (N,).
         excess: The loss alone over that of the common procedure (N,).
         level: The loss of the common procedure (N,).
+        usual: The slope that is expected before anything is seen, and its error.
 
     >>> half = np.array([0.06, np.nan]), np.array([0.01, np.nan]), np.array([50.0, 9.0])
     >>> np.round(_slope(*half, excess=np.array([0.2, -0.7]), level=np.array([0.8, 0.8])), 3)
@@ -206,7 +212,7 @@ def _slope(gained: Floats, errors: Floats, rows: Floats, excess: Floats, level: 
     known = np.isfinite(gained) & np.isfinite(errors) & (rows > 0)
     alone = float((rows * (level + excess))[known].sum())
     variance = float((rows**2 * errors**2)[known].sum())
-    precision, found = _SLOPE_ERROR**-2, _USUAL_SLOPE * _SLOPE_ERROR**-2
+    precision, found = usual[1] ** -2, usual[0] * usual[1] ** -2
     if alone > 0 and variance > 0:
         share = max(float((rows * excess)[known].sum()) / alone, 0.0)
         seen = share * float(rows[known].sum()) / variance
@@ -263,15 +269,15 @@ def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
     }
 
 
-def _warn_of_no_rows(clients: Sequence[str], rows: Floats) -> tuple[str, ...]:
-    """Return one warning about all clients that brought no rows (N,), if there are any."""
+def _warn_of_no_rows(clients: Sequence[str], rows: Floats, task: Task) -> tuple[str, ...]:
+    """Return one warning about all clients that brought no rows, or events (N,), if there are any."""
     without = [client for client, count in zip(clients, rows, strict=True) if not count]
     if not without:
         return ()
     warning = (
-        f"no sums came from {of_clients(without)}: no rows, or too few for their policies; they bring "
-        "nothing to others, are alone, and have the model of a typical client (a site of a federation fits it to its "
-        "own rows)"
+        f"no sums came from {of_clients(without)}: {LINEAR_TASKS[task].without}, or too few for their policies; they "
+        "bring nothing to others, are alone, and have the model of a typical client (a site of a federation fits it to "
+        "its own rows)"
     )
     return (warning,)
 

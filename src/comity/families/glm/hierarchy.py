@@ -1,8 +1,9 @@
 """What the models of clients have in common, learned from all of them: how far they lie apart, and in which directions.
 
 Client i's parameters are drawn from N(μ, Ω), and its loss, over 2φ, is minus its log likelihood: φ is the variance of
-the noise, or one half for a log loss. `Hierarchy.learn` estimates μ, Ω and φ by EM on the marginal likelihood. With few
-clients Ω leans on its diagonal, as if `_LEANING` clients for each parameter had been seen that vary column by column.
+the noise, or one half for a log loss (more for counts that are overdispersed). `Hierarchy.learn` estimates μ, Ω and φ
+by EM on the marginal likelihood. With few clients Ω leans on its diagonal, as if `_LEANING` clients for each parameter
+had been seen that vary column by column.
 
 The *personal model* of a client with a set S of collaborators is pulled from its own rows towards their model:
 θ = P (b / φ + (cΩ)⁻¹ μ_S), with P = (G / φ + (cΩ)⁻¹)⁻¹, G and b from its own rows, and μ_S estimated on the rows of S
@@ -91,7 +92,8 @@ class Hierarchy:
         """The inverse variance (d,) of a set's parameters: by the squares of the clients', intercepts loose."""
         squares = (self.models**2).mean(axis=0)
         variance = _lean_on_groups(squares, len(self.models), self.intercepts)
-        variance[-self.intercepts :] = np.maximum(variance[-self.intercepts :], _LOOSE)
+        loose = slice(variance.size - self.intercepts, None)
+        variance[loose] = np.maximum(variance[loose], _LOOSE)
         return np.asarray(1 / np.maximum(variance, _TINY))
 
     def pulled(self, pull: float) -> Pulled:
@@ -149,7 +151,7 @@ def _inverse(matrices: Floats) -> Floats:
 def _mean_precision(ridge: float, size: int, intercepts: int) -> Floats:
     """Return the prior precision (d,) of the mean of all clients: a ridge, and hardly any for intercepts."""
     precision = np.full(size, 1 / ridge)
-    precision[-intercepts:] = 1e-6
+    precision[size - intercepts :] = 1e-6
     return precision
 
 
@@ -167,7 +169,8 @@ def _shrink(moments: Floats, clients: int, leaning: float, intercepts: int) -> F
 def _lean_on_groups(squares: Floats, clients: int, intercepts: int) -> Floats:
     """Return the mean squares (d,) of parameters, each leaning on the mean over its group: slopes, intercepts."""
     leaned = squares.copy()
-    for group in (slice(None, -intercepts), slice(-intercepts, None)):
+    slopes = squares.size - intercepts
+    for group in (slice(None, slopes), slice(slopes, None)):
         if squares[group].size:
             leaned[group] = (clients * squares[group] + _SHARED_COLUMNS * squares[group].mean()) / (
                 clients + _SHARED_COLUMNS

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from comity.core.arrays import Booleans, Floats
-from comity.core.likelihood import LogLoss, Penalty
+from comity.core.likelihood import Loss, Penalty
 from comity.errors import FormatError
 from comity.families.glm.procedures import Procedure
 from comity.families.glm.pulled_view import PulledView
@@ -101,8 +101,8 @@ class Priors:
         right = sums.cross / self.noise + (inverse @ self.means[..., None])[..., 0]
         return self.weights @ np.linalg.solve(sums.gram / self.noise + inverse, right[..., None])[..., 0]
 
-    def fit_classes(self, loss: LogLoss) -> Floats:
-        """Return the models (2, d) in the coalition and at best, for the log loss on one client's rows."""
+    def fit_expanded(self, loss: Loss) -> Floats:
+        """Return the models (2, d) in the coalition and at best, for a loss of one client's rows by its task."""
         rows = len(loss.target)
         if not rows:
             return self.weights @ self.means

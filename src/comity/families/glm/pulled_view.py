@@ -30,6 +30,8 @@ def borrowing_of(
     noise: float | None = None,
     own: Floats | None = None,
     progress: Advance | None = None,
+    *,
+    own_level: bool = False,
 ) -> Borrowing:
     """Return what borrowing is decided by, with personal models that are pulled towards the models of sets.
 
@@ -39,11 +41,12 @@ def borrowing_of(
         noise: The variance of the noise, learned unless given.
         own: Models alone on all rows and without each part (1 + F, N, d), if they were fitted elsewhere.
         progress: Called while it works.
+        own_level: Whether a client is near whatever its intercept.
     """
 
     def learn(sums: Sums, number: int) -> View:
         keep = not number or sums.gram.size <= _KEPT
-        return PulledView(sums, intercepts, noise, None if own is None else own[number], keep)
+        return PulledView(sums, intercepts, noise, None if own is None else own[number], keep, own_level)
 
     return Borrowing(parts, learn, noise, progress)
 
@@ -59,6 +62,7 @@ class PulledView(View):
         noise: The variance of the noise, learned unless given.
         own: Models alone that were fitted elsewhere (N, d).
         keep: Whether to keep all that personal models are made of, for the next time.
+        own_level: Whether another is near whatever its intercept: if its model does well with this client's own level.
         order: The others of each client (N, at most `MAX_COLLABORATORS`), the nearest first.
     """
 
@@ -67,6 +71,7 @@ class PulledView(View):
     noise: float | None
     own: Floats | None = None
     keep: bool = True
+    own_level: bool = False
     order: Integers = field(init=False)
 
     def __post_init__(self) -> None:

@@ -62,6 +62,22 @@ class Sums:
         """Return the sum over all clients, as that of one client."""
         return Sums(*(getattr(self, each.name).sum(axis=0, keepdims=True) for each in fields(self)))
 
+    def without_level(self) -> Sums:
+        """Return the least losses over the last parameter, as functions of the others: with the best level for them.
+
+        >>> sums = Sums(np.array([[[4.0, 2.0], [2.0, 2.0]]]), np.array([[1.0, 2.0]]), np.array([3.0]), np.ones(1))
+        >>> sums.without_level().losses(np.array([[1.0, 99.0]])), sums.losses(np.array([[1.0, 0.0]]))
+        (array([5.]), array([5.]))
+        """
+        row, level = self.gram[:, -1], self.cross[:, -1]
+        own = np.maximum(self.gram[:, -1, -1], np.finfo(np.float64).tiny)
+        return Sums(
+            self.gram - row[:, :, None] * row[:, None, :] / own[:, None, None],
+            self.cross - row * (level / own)[:, None],
+            self.square - level**2 / own,
+            self.rows,
+        )
+
     def losses(self, models: Floats) -> Floats:
         """Return each client's loss (N,), summed over its rows, of its model (N, d)."""
         turned = (self.gram @ models[..., None])[..., 0]
@@ -70,9 +86,14 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """The quadratic losses of N clients on each of F disjoint parts of their rows: arrays as in `Sums` (N, F, …)."""
+    """The quadratic losses of N clients on each of F disjoint parts of their rows: arrays as in `Sums` (N, F, …).
+
+    Where all rows together tell more than the sum over their parts, as in survival, whose parts are strata, `joint` has
+    the losses on all rows (N, …).
+    """
 
     by_part: Sums
+    joint: Sums | None = None
 
     @classmethod
     def of(cls, answers: Sequence[MomentsAnswer]) -> Parts:
@@ -88,7 +109,18 @@ class Parts:
 
     @property
     def whole(self) -> Sums:
-        """The losses on all rows."""
+        """The losses on all rows: joint ones where there are any."""
+        if self.joint is None:
+            return self._added
+        known, sums = self.joint.rows > 0, []
+        for each in fields(Sums):
+            joint, added = getattr(self.joint, each.name), getattr(self._added, each.name)
+            sums.append(np.where(known.reshape(-1, *[1] * (joint.ndim - 1)), joint, added))
+        return Sums(*sums)
+
+    @property
+    def _added(self) -> Sums:
+        """The sum over all parts."""
         return Sums(*(getattr(self.by_part, each.name).sum(axis=1) for each in fields(Sums)))
 
     @property
@@ -103,7 +135,7 @@ class Parts:
 
     def without(self, number: int) -> Sums:
         """Return the losses on all rows but those that one part tests."""
-        whole, part, tested = self.whole, self.part(number), self.tested[:, number]
+        whole, part, tested = self._added, self.part(number), self.tested[:, number]
         left = []
         for each in fields(Sums):
             full, held = getattr(whole, each.name), getattr(part, each.name)

@@ -28,10 +28,12 @@ class View(ABC):
     Attributes:
         sums: The losses of N clients on these rows, as functions of d parameters.
         order: The others of each client (N, at most `MAX_COLLABORATORS`), the nearest first.
+        own_level: Whether another is near whatever its last parameter, the intercept.
     """
 
     sums: Sums
     order: Integers
+    own_level: bool = False
 
     @property
     @abstractmethod
@@ -97,12 +99,13 @@ class View(ABC):
     def _nearest(self, models: Floats) -> Integers:
         """Return for each client the others whose models do best on its rows, the best first (N, M)."""
         clients, most = len(models), min(len(models) - 1, MAX_COLLABORATORS)
+        sums = self.sums.without_level() if self.own_level else self.sums
         outer = (models[:, :, None] * models[:, None, :]).reshape(clients, -1).T
         order = np.empty((clients, most), np.intp)
         step = max(1, int(_BATCH // max(clients, 1)))
         for first in range(0, clients, step):
             here = slice(first, min(first + step, clients))
-            losses = self.sums.gram[here].reshape(-1, len(outer)) @ outer - 2 * self.sums.cross[here] @ models.T
+            losses = sums.gram[here].reshape(-1, len(outer)) @ outer - 2 * sums.cross[here] @ models.T
             losses[np.arange(len(losses)), np.arange(here.start, here.stop)] = np.inf
             best = np.argpartition(losses, most - 1, axis=1)[:, :most]
             ranked = np.argsort(np.take_along_axis(losses, best, axis=1), axis=1, kind="stable")

@@ -136,7 +136,7 @@ def test_a_client_gets_the_models_of_its_coalition_and_of_nobody_else(result: co
         (12, "model is a int, without fit"),
     ],
 )
-def test_an_estimator_that_does_not_fit_classes_is_refused(model: object, message: str) -> None:
+def test_an_estimator_that_does_not_fit_expanded_is_refused(model: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         comity.solve(crossed(classes=2), client="client", target="y", model=model)
 

@@ -49,7 +49,7 @@ def test_the_model_of_classes_is_the_minimum_of_its_definition(classes: int, pla
         pulled = apart @ np.linalg.inv(prior.pulls[0] * np.linalg.inv(prior.precision)) @ apart
         return float(loss.losses(theta).sum() / (2 * noise) + pulled / 2)
 
-    found = prior.fit_classes(loss)[0]
+    found = prior.fit_expanded(loss)[0]
     for direction in np.eye(loss.size):
         ahead, behind = (objective(found + step * direction) for step in (1e-4, -1e-4))
         assert (ahead - behind) / 2e-4 == pytest.approx(0.0, abs=1e-4)
@@ -70,7 +70,7 @@ def test_the_model_of_a_number_is_the_minimum_of_its_definition(place: int, nois
 def test_models_are_the_weighted_means_over_pulls() -> None:
     loss, priors = some_loss(2), some_priors()
     (rows,) = planted(np.array([[1.0, -1.0, 0.5, 0.2]]), [15], 0.3)
-    for fit, on in ((Priors.fit_classes, loss), (Priors.fit_number, sums_of([rows]))):
+    for fit, on in ((Priors.fit_expanded, loss), (Priors.fit_number, sums_of([rows]))):
         each = [fit(one_pull(priors, place), on)[0] for place in range(3)]
         np.testing.assert_allclose(fit(priors, on), priors.weights @ np.array(each), rtol=1e-9)
 
@@ -79,14 +79,14 @@ def test_models_are_the_weighted_means_over_pulls() -> None:
 def test_without_rows_a_model_is_the_mean_of_its_prior(classes: int) -> None:
     loss = some_loss(classes, rows=0)
     priors = some_priors(loss.size)
-    np.testing.assert_array_equal(priors.fit_classes(loss), priors.weights @ priors.means)
+    np.testing.assert_array_equal(priors.fit_expanded(loss), priors.weights @ priors.means)
     nothing = sums_of(planted(np.zeros((1, loss.size)), [0], 1.0))
     np.testing.assert_allclose(priors.fit_number(nothing), priors.weights @ priors.means)
 
 
 def test_with_one_class_the_pull_keeps_the_model_finite() -> None:
     loss = some_loss(2)
-    found = some_priors().fit_classes(LogLoss(loss.features, np.ones(len(loss.target)), 2))
+    found = some_priors().fit_expanded(LogLoss(loss.features, np.ones(len(loss.target)), 2))
     assert np.isfinite(found).all()
     assert np.abs(found).max() < 100
 

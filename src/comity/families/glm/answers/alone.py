@@ -3,7 +3,7 @@
 import numpy as np
 
 from comity.core.arrays import Floats
-from comity.core.likelihood import LogLoss, penalty_factors
+from comity.core.likelihood import Loss, penalty_factors
 from comity.questions import FitAlone, FitAloneAnswer
 from comity.rows.rows import Rows
 
@@ -23,15 +23,13 @@ def fit_alone(rows: Rows, question: FitAlone) -> FitAloneAnswer:
     return FitAloneAnswer(np.stack(models), np.array(chosen), np.array(losses))
 
 
-def _fit_view(
-    loss: LogLoss, counts: Floats, masks: Floats, folds: int, penalties: Floats
-) -> tuple[Floats, float, float]:
+def _fit_view(loss: Loss, counts: Floats, masks: Floats, folds: int, penalties: Floats) -> tuple[Floats, float, float]:
     """Return the client's own model, its penalty, chosen by the folds, and its mean cross-validated loss.
 
     The penalty is the best of those given and of two between it and its neighbours. One repeat of the folds is enough
     to choose it; the loss is that over all repeats.
     """
-    spared = penalty_factors(loss.size, loss.outputs)
+    spared = penalty_factors(loss.size, loss.intercepts)
     descending = np.sort(penalties)[::-1]
     middle = loss.fit(counts, np.exp(np.log(penalties).mean()) * spared, np.zeros(loss.size))
     chosen = float(descending[0])
@@ -45,14 +43,14 @@ def _fit_view(
     return model, chosen, float(total / (counts.sum() * len(masks) / folds))
 
 
-def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Floats, whole: Floats) -> Floats:
+def _fold_losses(loss: Loss, counts: Floats, masks: Floats, descending: Floats, whole: Floats) -> Floats:
     """Return the sums (M,) of losses on some held-out folds, for penalties from the largest to the smallest.
 
     The model of each fold starts from that of the last penalty. With many rows for each parameter, one Newton step
     from the model `whole` of all rows is enough; with few, it would stop short of the extreme parameters that a
     small penalty allows, and make that penalty look too good.
     """
-    spared = penalty_factors(loss.size, loss.outputs)
+    spared = penalty_factors(loss.size, loss.intercepts)
     parts = [counts * mask for mask in masks]
     held = [_rows_of(loss, part) for part in parts]
     one_step = counts.sum() > _MIN_ROWS_FOR_ONE_STEP * loss.size
@@ -77,13 +75,13 @@ def _fold_losses(loss: LogLoss, counts: Floats, masks: Floats, descending: Float
                 loss.fit(counts - part, penalty * spared, model, _MAX_ROUNDS_OF_FOLD)
                 for part, model in zip(parts, models, strict=True)
             ]
-        losses[number] = sum(part.losses(model) @ here for (part, here), model in zip(held, models, strict=True))
+        losses[number] = sum(part.total(model, here) for (part, here), model in zip(held, models, strict=True))
         if number >= _MAX_WORSE_PENALTIES and (np.diff(losses[number - _MAX_WORSE_PENALTIES : number + 1]) > 0).all():
             break  # smaller penalties are worse still
     return losses
 
 
-def _rows_of(loss: LogLoss, counts: Floats) -> tuple[LogLoss, Floats]:
+def _rows_of(loss: Loss, counts: Floats) -> tuple[Loss, Floats]:
     """Return the rows that count, and how often each does."""
     here = np.flatnonzero(counts)
-    return LogLoss(loss.features[here], loss.target[here], loss.classes), counts[here]
+    return loss.some(here), counts[here]

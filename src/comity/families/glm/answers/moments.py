@@ -3,7 +3,6 @@
 import numpy as np
 
 from comity.core.arrays import Floats
-from comity.core.likelihood import LogLoss
 from comity.families.glm.answers.noisy_moments import noisy_expand, noisy_moments, noisy_slopes
 from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
 from comity.rows.rows import Encoded, Rows
@@ -43,16 +42,9 @@ def _moments_of_view(rows: Encoded, splits: Splits, view: int, points: Floats) -
 
 
 def _moments_of_rows(rows: Encoded, counts: Floats, point: Floats) -> tuple[Floats, Floats, float, float]:
-    """Return the moments of rows that count `counts` times; for classes, those of the expansion at a point."""
+    """Return the moments of rows that count `counts` times: those of the expansion of their loss at a point (1, d)."""
     here = np.flatnonzero(counts)
-    taken, features, target = counts[here], rows.features[here], rows.target[here]
-    if not rows.classes:
-        weighted = features * taken[:, None]
-        return weighted.T @ features, weighted.T @ target, float(taken @ target**2), float(taken.sum())
-    loss, theta = LogLoss(features, target, rows.classes), point[0]
-    slope, curvature = loss.slope(theta, taken), loss.curvature(theta, taken)
-    level = float(taken @ loss.losses(theta)) - slope @ theta + theta @ curvature @ theta / 2
-    return curvature / 2, (curvature @ theta - slope) / 2, float(level), float(taken.sum())
+    return rows.loss.some(here).expanded(point[0] if len(point) else np.empty(0), counts[here])
 
 
 def slopes(rows: Rows, question: Slopes) -> SlopesAnswer:
@@ -62,9 +54,10 @@ def slopes(rows: Rows, question: Slopes) -> SlopesAnswer:
     loss = rows.encoded(question.schema).loss
     counts = rows.splits(question.schema, question.split).counts[question.views.astype(np.intp)]
     every = list(zip(question.parameters, counts, strict=True))
+    derivatives = [loss.derivatives(model, count) for model, count in every]
     return SlopesAnswer(
-        losses=np.array([count @ loss.losses(model) for model, count in every]),
-        slopes=np.stack([loss.slope(model, count) for model, count in every]),
-        curvatures=np.stack([loss.curvature(model, count) for model, count in every]),
-        rows=counts.sum(axis=1),
+        losses=np.array([loss.total(model, count) for model, count in every]),
+        slopes=np.stack([slope for slope, _ in derivatives]),
+        curvatures=np.stack([curvature for _, curvature in derivatives]),
+        rows=np.array([loss.observations(count) for count in counts]),
     )

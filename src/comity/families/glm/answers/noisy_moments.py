@@ -11,7 +11,8 @@ import numpy as np
 
 from comity.core.arrays import Floats
 from comity.core.likelihood import LogLoss
-from comity.errors import InputError
+from comity.core.losses import SquaredLoss
+from comity.errors import InputError, RefusedError
 from comity.questions import Expand, Expansion, Moments, MomentsAnswer, Slopes, SlopesAnswer
 from comity.rows.noise import Noise
 from comity.rows.rows import Encoded, Rows
@@ -23,23 +24,24 @@ def noisy_moments(rows: Rows, question: Moments, noise: Noise) -> MomentsAnswer:
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
     split = question.split
     squares = split.repeats * max_squared_count(split, np.ones(split.views))
-    if not here.classes:
+    if isinstance(here.loss, SquaredLoss):
         return _of_numbers(here, splits, squares, noise)
-    _check_points(question.points, split.views, here.loss.size)
-    (sums,) = noise.add_to(squares, _of_folds(here.loss, splits, question.points, noise))
+    loss = _log_loss(rows, here)
+    _check_points(question.points, split.views, loss.size)
+    (sums,) = noise.add_to(squares, _of_folds(loss, splits, question.points, noise))
     return MomentsAnswer(*_expanded(sums, question.points[:, None], noise))
 
 
 def noisy_expand(rows: Rows, question: Expand, noise: Noise) -> Expansion:
     """Return noisy expansions; a row contributes at the own point for each repeat, and at each of the N points."""
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
-    split, points = question.split, question.points
-    _check_points(points, split.views, here.loss.size)
+    split, points, loss = question.split, question.points, _log_loss(rows, here)
+    _check_points(points, split.views, loss.size)
     squares = (split.repeats + points.shape[1]) * max_squared_count(split, np.ones(split.views))
     own = points[:, question.own]
     views = zip(points, splits.counts, strict=True)
-    whole = np.array([[_sums(here.loss, at, count[None], noise)[0, 2:] for at in each] for each, count in views])
-    sums, whole = noise.add_to(squares, _of_folds(here.loss, splits, own, noise), whole)
+    whole = np.array([[_sums(loss, at, count[None], noise)[0, 2:] for at in each] for each, count in views])
+    sums, whole = noise.add_to(squares, _of_folds(loss, splits, own, noise), whole)
     slope, curvature = whole[..., : points.shape[-1]], _mirrored(whole[..., points.shape[-1] :])
     return Expansion(
         *_expanded(sums, own[:, None], noise),
@@ -54,13 +56,24 @@ def noisy_slopes(rows: Rows, question: Slopes, noise: Noise) -> SlopesAnswer:
     split, models, views = question.split, question.parameters, question.views
     if not (np.isin(views, np.arange(split.views)).all() and views.shape == models.shape[:1]):
         raise InputError(f"each model must be asked about one of the {split.views} views")
-    _check_points(models, len(models), here.loss.size)
+    loss = _log_loss(rows, here)
+    _check_points(models, len(models), loss.size)
     times = np.bincount(views.astype(np.intp), minlength=split.views).astype(np.float64)
     counts = splits.counts[views.astype(np.intp)]
-    every = [_sums(here.loss, model, count[None], noise)[0] for model, count in zip(models, counts, strict=True)]
+    every = [_sums(loss, model, count[None], noise)[0] for model, count in zip(models, counts, strict=True)]
     (sums,) = noise.add_to(max_squared_count(split, times), np.array(every))
-    count, loss, slope, curvature = _apart(sums, models.shape[1])
-    return SlopesAnswer(loss, slope, curvature, _at_least_one(count, noise))
+    count, losses, slope, curvature = _apart(sums, models.shape[1])
+    return SlopesAnswer(losses, slope, curvature, _at_least_one(count, noise))
+
+
+def _log_loss(rows: Rows, here: Encoded) -> LogLoss:
+    """Return the loss of classes; of other tasks it is not known how much a row can change a sum."""
+    if not isinstance(here.loss, LogLoss):
+        raise RefusedError(
+            f"client {rows.owner!r} clips its answers or adds noise, which is not possible for the task "
+            f"{here.spec.task!r}; leave it out, or ask it to answer without (privacy)"
+        )
+    return here.loss
 
 
 def _of_numbers(rows: Encoded, splits: Splits, squares: float, noise: Noise) -> MomentsAnswer:
@@ -96,7 +109,7 @@ def _sums(loss: LogLoss, at: Floats, counts: Floats, noise: Noise) -> Floats:
     for count in counts:
         taken = count * weight
         here = np.flatnonzero(taken)
-        part, taken = LogLoss(loss.features[here], loss.target[here], loss.classes), taken[here]
+        part, taken = loss.some(here), taken[here]
         slope, curvature = part.slope(at, taken), part.curvature(at, taken)
         sums.append(np.concatenate([[taken.sum(), taken @ part.losses(at)], slope, curvature[upper]]))
     return np.array(sums)

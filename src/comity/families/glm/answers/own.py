@@ -1,13 +1,14 @@
-"""A client's own model of classes, by the evidence of its rows, and how well models do on the rows they do not know.
+"""A client's own model, by the evidence of its rows, and how well models do on the rows they do not know.
 
 Parameters other than intercepts are drawn from N(0, 1 / λ). The model is the mean of those of many penalties λ, each
-weighted by its marginal likelihood, which Laplace's method approximates, and by a half-Cauchy prior of √(1 / λ).
+weighted by its marginal likelihood, which Laplace's method approximates, and by a half-Cauchy prior of √(1 / λ). Where
+rows vary more than the distribution of the task says, the loss is divided by the dispersion that the model shows.
 """
 
 import numpy as np
 
 from comity.core.arrays import Floats
-from comity.core.likelihood import LogLoss, penalty_factors
+from comity.core.likelihood import Loss, penalty_factors
 from comity.questions import FitOwn, FitOwnAnswer, PartLosses, PartLossesAnswer
 from comity.rows.rows import Rows
 
@@ -29,31 +30,43 @@ def fit_own(rows: Rows, question: FitOwn) -> FitOwnAnswer:
 
 
 def part_losses(rows: Rows, question: PartLosses) -> PartLossesAnswer:
-    """Return the log losses of models on the folds that they were learned without."""
+    """Return the losses of models on the folds that they were learned without."""
     loss, masks = rows.encoded(question.schema).loss, rows.splits(question.schema, question.split).masks
     return PartLossesAnswer(
         np.array(
             [
-                [mask @ loss.losses(model) for model, mask in zip(models, masks, strict=True)]
+                [loss.total(model, mask) for model, mask in zip(models, masks, strict=True)]
                 for models in question.parameters
             ]
         )
     )
 
 
-def fit_by_evidence(loss: LogLoss, counts: Floats) -> tuple[Floats, float]:
+def fit_by_evidence(loss: Loss, counts: Floats) -> tuple[Floats, float]:
     """Return the mean model (d,) over penalties of rows that count, and its mean penalty."""
-    model = np.zeros(loss.size)
-    if not counts.any():
-        return model, 1.0
-    factors = penalty_factors(loss.size, loss.outputs, _INTERCEPT_SHARE)
-    models, scores = [], []
+    if not loss.observations(counts):
+        return np.zeros(loss.size), 1.0
+    model, penalty = _fit(loss, counts, 1.0)
+    curvature = loss.curvature(model, counts)
+    used = np.trace(np.linalg.solve(curvature + np.diag(_precision(loss, penalty)), curvature))
+    dispersion = loss.dispersion(model, counts, float(used))
+    return (model, penalty) if dispersion == 1 else _fit(loss, counts, dispersion)
+
+
+def _precision(loss: Loss, penalty: float) -> Floats:
+    precision = penalty * penalty_factors(loss.size, loss.intercepts, _INTERCEPT_SHARE)
+    precision[loss.size - loss.intercepts :] = _INTERCEPT_SHARE
+    return precision
+
+
+def _fit(loss: Loss, counts: Floats, dispersion: float) -> tuple[Floats, float]:
+    """Return the mean model of rows that count, and its mean penalty, for a loss that is divided by the dispersion."""
+    models, scores, model = [], [], np.zeros(loss.size)
     for log_penalty in _LOG_PENALTIES:
-        precision = np.exp(log_penalty) * factors
-        precision[-loss.outputs :] = _INTERCEPT_SHARE
-        model = loss.fit(counts, precision / (2 * counts.sum()), model)
-        curvature = loss.curvature(model, counts) + np.diag(precision)
-        fit = -loss.losses(model) @ counts - precision @ model**2 / 2
+        precision = _precision(loss, np.exp(log_penalty))
+        model = loss.fit(counts, dispersion * precision / (2 * counts.sum()), model)
+        curvature = loss.curvature(model, counts) / dispersion + np.diag(precision)
+        fit = -loss.total(model, counts) / dispersion - precision @ model**2 / 2
         volume = (np.log(precision).sum() - np.linalg.slogdet(curvature)[1]) / 2
         scores.append(float(fit + volume + log_penalty / 2 - np.log1p(np.exp(log_penalty))))
         models.append(model)

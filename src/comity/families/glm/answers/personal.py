@@ -6,6 +6,7 @@ import numpy as np
 
 from comity.core.arrays import Floats
 from comity.core.kinds import ModelKind
+from comity.core.tasks import BY_EXPANSION
 from comity.families.glm.answers.own import fit_by_evidence
 from comity.families.glm.own import fit_own
 from comity.families.glm.priors import Priors
@@ -29,8 +30,8 @@ def fit_personal(rows: Rows, schema: Schema, priors: Priors) -> dict[ModelKind, 
         InputError: The rows do not fit the schema.
     """
     here = replace(rows, frame=with_target(rows.frame, schema), _encoded={}, _splits={}).encoded(schema)
-    if here.classes:
-        alone, chosen = fit_by_evidence(here.loss, np.ones(len(here.target)))[0], priors.fit_classes(here.loss)
+    if here.spec.task in BY_EXPANSION:
+        alone, chosen = fit_by_evidence(here.loss, np.ones(len(here.target)))[0], priors.fit_expanded(here.loss)
     else:
         sums = _sums_of(here)
         alone, chosen = fit_own(sums)[0][0], priors.fit_number(sums)
