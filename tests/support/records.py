@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from comity.core.arrays import Floats, Tensors
+from comity.core.arrays import Bytes, Floats, Tensors
 from comity.questions import HypernetworkSpec, Recipe
 
 _FLOATS = st.floats(allow_nan=False, width=64)  # NaN is not equal to itself
@@ -26,6 +26,8 @@ def of_hint(hint: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return of_hint(arguments[0])
+    if hint == Bytes:
+        return arrays(np.uint8, st.integers(0, 5))
     if hint == Floats:
         return arrays(np.float64, _SHAPES)
     if hint == Tensors:

@@ -7,7 +7,7 @@ what deciding and solving need: searchers for collaborators, models for a decisi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -146,6 +146,11 @@ class Family(ABC):
     @abstractmethod
     def size(self, study: Study, schema: Schema) -> int | None:
         """Return how many parameters a model has, None if any number will do."""
+
+    def contradictions(self, schema: Schema, models: Floats, files: tuple[bytes, ...]) -> Iterator[str]:
+        """Yield why models (N, d) cannot be those of N clients, beside what is checked of all families."""
+        if files:
+            yield "there are files of models that nothing uses"
 
     def inputs(self, schema: Schema, features: Floats, models: Floats, files: tuple[bytes, ...]) -> Floats:
         """Return what models (M, d) predict from (n, …), for encoded rows (n, f), whose last column is ones.

@@ -75,8 +75,7 @@ def _contradictions(result: Result) -> Iterator[str]:
         size = result.family.size(result.study, result.schema) or models.shape[1]
         if models.shape != (len(result.clients), size) or not np.isfinite(models).all():
             yield f"the models {kind.value!r} are not one for each client"
-    if result.files:
-        yield from _contradictions_in_stacks(result)
+    yield from _contradictions_in_stacks(result)
     if not np.array_equal(result.weights[ModelKind.ALONE], np.eye(len(result.clients))):
         yield "the models 'alone' have weights on others"
     if not np.allclose(result.weights[ModelKind.TOGETHER], 1 / len(result.clients)):
@@ -90,14 +89,19 @@ def _contradictions(result: Result) -> Iterator[str]:
 def _contradictions_in_stacks(result: Result) -> Iterator[str]:
     """Yield what contradicts models that are weights of what clients trained."""
     count = len(result.clients)
-    if len(result.files) != count:
-        yield f"there are {len(result.files)} files of models, not one for each client"
+    for kind in ModelKind:
+        yield from result.family.contradictions(result.schema, result.models[kind], result.files)
+    if not result.files:
+        return
     for place, client in enumerate(result.clients):
-        members = {
-            result.clients[j] for j in np.flatnonzero(result.models[ModelKind.COALITION][place, :count]).tolist()
-        }
-        if result.utilities[client].rows and not members <= result.equilibrium.coalition_of(client):
-            yield f"the model of {client!r} in its coalition uses models of others"
+        if not result.utilities[client].rows:
+            continue
+        alone, coalition = (
+            {result.clients[j] for j in np.flatnonzero(result.models[kind][place, :count]).tolist()}
+            for kind in (ModelKind.ALONE, ModelKind.COALITION)
+        )
+        if not alone <= {client} or not coalition <= result.equilibrium.coalition_of(client):
+            yield f"the model of {client!r} alone or in its coalition uses models of others"
 
 
 def _contradictions_in_contributions(result: Result) -> Iterator[str]:

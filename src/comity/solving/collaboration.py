@@ -176,7 +176,11 @@ class CollaborationRegressor(RegressorMixin, _Collaboration):  # type: ignore[mi
         return self._solve(rows, np.asarray(target, np.float64), "regression")
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
-        """Return the predictions (n,) for rows (n, f)."""
+        """Return the predictions (n,) for rows.
+
+        Args:
+            X: Rows (n, f), like those of `fit`.
+        """
         predicted: Floats = self._outcome(X)["prediction"].to_numpy(np.float64)
         return predicted
 
@@ -184,7 +188,22 @@ class CollaborationRegressor(RegressorMixin, _Collaboration):  # type: ignore[mi
 class CollaborationClassifier(ClassifierMixin, _Collaboration):  # type: ignore[misc]
     """Predicts classes, each row by the model of its client, which learned with the client's collaborators.
 
-    It has the parameters and attributes of `CollaborationRegressor`, and `classes_`, the classes in order.
+    Args:
+        client: Whose each row is: the name or the number of a column of X, which is then no feature, or a function of X
+            that returns a label for each row. Rows of a client that was not there are predicted as by a typical one.
+        model: What is trained: ``linear``, ``boosting``, ``forest`` or ``mlp``, or any classifier of scikit-learn that
+            predicts probabilities.
+        kind: Which of a client's models predicts: ``alone``, ``coalition``, ``best`` or ``together``.
+        worth: The share of its loss alone that a client must expect to gain to collaborate.
+        folds: Folds of the rows that choose collaborators. Default: 5.
+        seed: The same seed gives the same result.
+
+    Attributes:
+        result_: The `comity.Result`.
+        coalitions_: Who trains with whom.
+        classes_: The classes, in order.
+        n_features_in_: The number of columns of X, with that of the client.
+        feature_names_in_: Their names, if they are text.
 
     Example:
         >>> import numpy as np, pandas as pd
@@ -223,13 +242,21 @@ class CollaborationClassifier(ClassifierMixin, _Collaboration):  # type: ignore[
         return self._solve(rows, [_class_name(code) for code in codes.tolist()], "classes")
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the probabilities (n, C) of the classes for rows (n, f)."""
+        """Return the probabilities (n, C) of the classes for rows.
+
+        Args:
+            X: Rows (n, f), like those of `fit`.
+        """
         found = self._outcome(X)
         chances: Floats = found[[f"p_{_class_name(code)}" for code in range(len(self.classes_))]].to_numpy(np.float64)
         return chances
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """Return the most likely class (n,) of each row."""
+        """Return the most likely class (n,) of each row.
+
+        Args:
+            X: Rows (n, f), like those of `fit`.
+        """
         chances = self.predict_proba(X)
         return self.classes_[chances.argmax(axis=1)]
 

@@ -134,8 +134,8 @@ def solve(
     if given is not None:
         if not hasattr(model, "fit"):
             raise InputError(
-                f"model is a {type(model).__name__}, without fit; give a name or an estimator of scikit-learn, or take "
-                "comity.solve_modules to train a torch module"
+                f"model is of the type {type(model).__name__}, without fit; give a name or an estimator of "
+                "scikit-learn, or take comity.solve_modules to train a torch module"
             )
         settings["model"] = GIVEN
     if target is None and event is None:

@@ -198,7 +198,8 @@ def test_every_question_is_answered() -> None:
     of_tables = {"describe", "moments", "slopes", "fit-alone", "fit-own", "part-losses", "evaluate", "expand"}
     of_networks = {"gradients", "local-steps", "held-losses", "train-alone", "search-front", "evaluate-models"}
     of_baselines = {"train-locally", "evaluate-linear"}
-    assert set(QUESTIONS) == of_tables | of_networks | of_baselines | {"privacy"}
+    of_estimators = {"fit-estimator", "stack-moments", "stack-losses", "evaluate-stacks", "test-stacks"}
+    assert set(QUESTIONS) == of_tables | of_networks | of_baselines | of_estimators | {"privacy"}
 
 
 def test_arrays_keep_their_values() -> None:

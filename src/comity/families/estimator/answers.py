@@ -90,14 +90,14 @@ def stack_losses(rows: Rows, question: StackLosses) -> PartLossesAnswer:
 
 
 def evaluate_stacks(rows: Rows, question: EvaluateStacks) -> Evaluation:
-    """Return how well stacks do, those of each view on the part of the rows that it leaves out."""
+    """Return how well stacks do, those of each view on the part of the rows that it leaves out.
+
+    The client's own scores are always by models that did not know the row: what rows trained fits them too well.
+    """
     here, splits = rows.encoded(question.schema), rows.splits(question.schema, question.split)
     bases = Bases.of(rows, question)
-    designs = [bases.design(None), *(bases.design(part) for part in range(len(bases.own)))]
-    kinds = [
-        [outcome(design @ stack, here.spec) for design, stack in zip(designs, stacks, strict=True)]
-        for stacks in question.parameters
-    ]
+    design = bases.held_out(splits.judge)
+    kinds = [[outcome(design @ stack, here.spec) for stack in stacks] for stacks in question.parameters]
     target = here.as_given(here.target)
     return evaluate_kinds(
         METRICS[question.metric], target, splits.judge, kinds, question.counted, question.split.seed, rows.owner

@@ -30,10 +30,11 @@ from comity.questions import (
 )
 from comity.questions.schema import Schema
 
-_EXPANSIONS = 3  # rounds in which stacks of classes approach their optimum
+_EXPANSIONS = 4  # rounds in which stacks of classes approach their optimum
 _FLAT = 4.0  # the curvature of the log loss of two classes is a quarter of the squared scores, or less
 _MAX_STEP = 3.0  # by which the scores of a client's rows change in one step: their root mean square
 _ONE_PULL = (1.0,), (1.0,)
+MAX_CLIENTS = 250  # every model is scored by every client, and their products are compared
 _RIDGE = 1e-3  # rows' worth of a model for all
 
 
@@ -121,16 +122,15 @@ class BorrowingOfEstimators(Asking):
     def _approached(self) -> Floats:
         """Return each client's stack of its own model and the mean of all (N, d), by Newton's method."""
         clients = len(self.federation.clients)
-        rows = np.array(self.rows, np.float64)
         stacks = np.zeros((clients, self._size))
-        stacks[:, :clients] = (np.eye(clients) + rows / max(rows.sum(), 1.0)) / 2
         everybody = Procedure(clients - 1, nearest=False, pulls=(1.0,), weights=(1.0,))
         for number in range(_EXPANSIONS):
             self.progress("learning from all", number, _EXPANSIONS)
             sums = self._moments(stacks[:, None]).whole
             found = StackView(sums, self.intercepts, NOISE).models(everybody)
-            flat = sums.gram / np.maximum(sums.rows, 1.0)[:, None, None]
-            stacks = stacks + shortened(found - stacks, _FLAT * flat, _MAX_STEP)
+            if not number:  # where all scores are zero, the curvature measures their squares
+                scores = _FLAT * 2 * sums.gram / np.maximum(sums.rows, 1.0)[:, None, None]
+            stacks = stacks + shortened(found - stacks, scores, _MAX_STEP)
         return stacks
 
     @cached_property
@@ -153,6 +153,11 @@ class BorrowingOfEstimators(Asking):
     def own_penalties(self) -> Floats:
         """Zeros (N,): estimators have no penalty."""
         return np.zeros(len(self.federation.clients))
+
+    @property
+    def without_sums(self) -> str:
+        """What clients have that trained nothing, in words."""
+        return "the mean of all models (a site of a federation has none)"
 
     def _evaluation(self, place: int, metric: str, models: Floats, counted: Floats) -> EvaluateStacks:
         return EvaluateStacks(**self.about(place), metric=metric, parameters=models, counted=counted)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from comity.core.arrays import Booleans, Floats
+from comity.core.arrays import Booleans, Floats, Integers
 from comity.core.extras import require
 from comity.errors import UnfitError
 from comity.families.estimator.files import from_file
@@ -87,11 +87,14 @@ class Bases:
         found: Bases = rows.learners[key]
         return found
 
-    def design(self, part: int | None) -> Floats:
-        """Return what stacks weigh on all rows (n, O, d), with the own model that does not know a part."""
+    def design(self, part: int) -> Floats:
+        """Return the design matrix of stacks on all rows (n, O, d), with the own model trained without a part."""
+        return self.held_out(np.full(len(self.others), part))
+
+    def held_out(self, part: Integers) -> Floats:
+        """Return the design matrix of stacks (n, O, d), with own models trained without the part (n,) of each row."""
         rows, _, outputs = self.others.shape
         scored = self.others.transpose(0, 2, 1).copy()
-        if part is not None:
-            scored[:, :, self.place] = self.own[part]
+        scored[:, :, self.place] = self.own[part, np.arange(rows)]
         constant = np.broadcast_to(np.eye(outputs), (rows, outputs, outputs))
         return np.concatenate([scored, constant], axis=2)

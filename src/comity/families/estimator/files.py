@@ -1,7 +1,8 @@
 """Estimators as files that cannot run code: skops, with a closed list of types.
 
-A file from somebody else is read only if all it holds are numpy arrays, numbers, text and classes of scikit-learn, and
-if its trees lead nowhere but down: a node that pointed outside of its tree would make it read foreign memory.
+A file from somebody else is read only if all it holds are numpy arrays, plain values, and estimators that predict by
+numpy or by trees that are checked here: each child comes after its parent and is there. Compiled code that trusts what
+it is given, as that of support vectors and neighbours does, would read foreign memory.
 """
 
 from __future__ import annotations
@@ -21,9 +22,31 @@ _TREES = (
     "sklearn.tree._tree.Tree",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 )
+_NO_LIMIT = 1 << 62
 _SCHEMA, _NUMBER = "schema.json", "__id__"
-MAX_SIZE = 1 << 28  # bytes of a file
-_KEPT = 4096  # files that have been read
+_ALLOWED = (
+    "sklearn._loss",
+    "sklearn.compose",
+    "sklearn.decomposition._pca",
+    "sklearn.discriminant_analysis",
+    "sklearn.dummy",
+    "sklearn.ensemble._bagging",
+    "sklearn.ensemble._forest",
+    "sklearn.ensemble._hist_gradient_boosting",
+    "sklearn.impute._base",
+    "sklearn.kernel_ridge",
+    "sklearn.linear_model",
+    "sklearn.naive_bayes",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sklearn.tree",
+    "builtins",
+    "collections",
+    "numpy",
+)
+MAX_SIZE = 1 << 26  # bytes of a file
+_MAX_UNPACKED = 1 << 28
+_KEPT = 1024  # files that have been read
 
 
 def to_file(estimator: Any) -> bytes:
@@ -48,14 +71,12 @@ def to_file(estimator: Any) -> bytes:
 def from_file(file: bytes) -> Any:
     """Return the estimator in a file; the same object each time, so do not train it."""
     skops = require("skops.io", "to read models of scikit-learn")
-    if len(file) > MAX_SIZE or _unpacked_size(file) > 8 * MAX_SIZE:
+    if len(file) > MAX_SIZE or _unpacked_size(file) > _MAX_UNPACKED:
         raise InputError(f"a model has {len(file):,} bytes as a file, or many more unpacked; that is too large")
     try:
-        foreign = [name for name in skops.get_untrusted_types(data=file) if name not in _TREES]
-        if foreign:
-            raise InputError(
-                f"a model holds {foreign[0]}, which is not of scikit-learn's own types; only those are read"
-            )
+        for name in _types(file):
+            if not name.startswith(_ALLOWED):
+                raise InputError(f"a model holds {name}, which is not on the list of what is read; take another")
         estimator = skops.loads(file, trusted=list(_TREES))
     except InputError:
         raise
@@ -93,6 +114,25 @@ def _canonical(file: bytes) -> bytes:
     return written.getvalue()
 
 
+def _types(file: bytes) -> set[str]:
+    """Return the names of all types in a file."""
+    found: set[str] = set()
+
+    def look(node: object) -> None:
+        if isinstance(node, dict):
+            if "__class__" in node:
+                found.add(f"{node['__module__']}.{node['__class__']}")
+            for each in node.values():
+                look(each)
+        elif isinstance(node, list):
+            for each in node:
+                look(each)
+
+    with zipfile.ZipFile(io.BytesIO(file)) as archive:
+        look(json.loads(archive.read(_SCHEMA)))
+    return found
+
+
 def _unpacked_size(file: bytes) -> int:
     try:
         with zipfile.ZipFile(io.BytesIO(file)) as archive:
@@ -101,13 +141,15 @@ def _unpacked_size(file: bytes) -> int:
         raise InputError("a model is not a file of skops") from None
 
 
-def _check_trees(value: object, features: int = 0, seen: set[int] | None = None) -> None:
-    """Check all trees in an estimator of so many features, however deep."""
+def _check_trees(value: object, features: int = _NO_LIMIT, seen: set[int] | None = None) -> None:
+    """Check all trees in an estimator of so many features, however deep, and that nothing is kept in a directory."""
     seen = set() if seen is None else seen
     if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type(None)):
         return
     seen.add(id(value))
-    features = getattr(value, "n_features_in_", features)
+    features = min(features, getattr(value, "n_features_in_", _NO_LIMIT))
+    if getattr(value, "memory", None) is not None:
+        raise InputError("a model has a directory as its memory; take that out")
     inner: list[Any] = []
     if isinstance(value, np.ndarray):
         inner = value.ravel().tolist() if value.dtype == object else []
@@ -124,27 +166,27 @@ def _check_trees(value: object, features: int = 0, seen: set[int] | None = None)
 
 
 def _check_tree(tree: Any, features: int) -> None:
-    """Check a tree of a forest."""
-    inner = tree.children_left >= 0
+    """Check a tree of a forest, where -1 is no child."""
+    inner = tree.children_left != -1
+    if ((tree.children_right != -1) != inner).any():
+        raise InputError("a model has a tree with a node of one child; it was changed")
     _check_nodes(inner, (tree.children_left, tree.children_right), tree.feature, min(features, tree.n_features))
 
 
 def _check_predictor(predictor: Any, features: int) -> None:
-    """Check a tree of a histogram boosting."""
+    """Check a tree of a histogram boosting; encoded columns are numbers, so that none asks for categories."""
     nodes = predictor.nodes
-    inner = nodes["is_leaf"] == 0
-    _check_nodes(
-        inner, tuple(nodes[side].astype(np.int64) for side in ("left", "right")), nodes["feature_idx"], features
-    )
-    if (nodes["bitset_idx"][nodes["is_categorical"] != 0] >= len(predictor.raw_left_cat_bitsets)).any():
-        raise InputError("a model has a tree that asks for categories that are not there; it was changed")
+    children = tuple(nodes[side].astype(np.int64) for side in ("left", "right"))
+    _check_nodes(nodes["is_leaf"] == 0, children, nodes["feature_idx"], features)
+    if nodes["is_categorical"].any():
+        raise InputError("a model has a tree that asks for categories; it was changed")
 
 
 def _check_nodes(inner: Any, children: tuple[Any, ...], feature: Any, features: int) -> None:
     """Check that children of inner nodes come after these and are there, and so are the features."""
     place = np.arange(len(inner))
     for child in children:
-        if (child[inner] <= place[inner]).any() or (child[inner] >= len(inner)).any():
+        if not len(inner) or (child[inner] <= place[inner]).any() or (child[inner] >= len(inner)).any():
             raise InputError("a model has a tree whose nodes do not lead to leaves; it was changed")
     if (feature[inner] < 0).any() or (feature[inner] >= features).any():
         raise InputError("a model has a tree that asks for a feature that is not there; it was changed")

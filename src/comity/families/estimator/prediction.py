@@ -17,11 +17,12 @@ from scipy.special import expit, softmax
 from threadpoolctl import threadpool_limits
 
 from comity.core.arrays import Booleans, Bytes, Floats, split_files
-from comity.core.kinds import ModelKind
 from comity.errors import InputError
 from comity.families.estimator.files import from_file
 from comity.questions.schema import Target
 
+_MOST_ROWS = 1 << 53
+_FAR = 1e3  # standard deviations of the target
 Trained = tuple[Any, int]
 """A model, and the number of rows that trained it."""
 
@@ -59,10 +60,9 @@ def scores(model: Trained | None, features: Floats, classes: int) -> Floats:
         found = predict(model[0], features, classes)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{type(model[0]).__name__} cannot predict ({type(error).__name__}: {error})") from None
-    if not np.isfinite(found).all():
-        raise InputError(f"{type(model[0]).__name__} predicts values that are infinite or not numbers")
-    if not classes:
-        return found[:, None]
+    if not classes:  # nobody's model may spoil the others' sums, however wild it is
+        return np.clip(np.nan_to_num(found, nan=0.0, posinf=_FAR, neginf=-_FAR), -_FAR, _FAR)[:, None]
+    found = np.nan_to_num(found, nan=1 / classes)
     least = 0.5 / (model[1] + 1)
     logs = np.log(np.clip(found, least, 1 - least))
     return logs[:, 1:] - logs[:, :1] if classes == 2 else logs - logs.mean(axis=1, keepdims=True)
@@ -79,7 +79,7 @@ def unpacked(models: Bytes, sizes: Floats) -> list[Trained | None]:
 def trained(file: bytes) -> Trained:
     """Return what a client trained, from its file."""
     found = from_file(file)
-    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], int) and found[1] > 0):
+    if not (type(found) is tuple and len(found) == 2 and type(found[1]) is int and 0 < found[1] < _MOST_ROWS):
         raise InputError("a model does not come with the number of rows that trained it")
     return found
 
@@ -106,9 +106,6 @@ def score_files(features: Floats, classes: int, files: Sequence[bytes], needed: 
     with quietly():
         for place in np.flatnonzero(needed).tolist():
             if not files[place]:
-                raise InputError(
-                    "this model uses models of clients outside of the coalition, which stay with them; take the model "
-                    f"{ModelKind.COALITION.value!r} or {ModelKind.ALONE.value!r}"
-                )
+                raise InputError("this model uses models of clients outside of the coalition, which stay with them")
             scored[:, :, place] = scores(trained(files[place]), features, classes)
     return scored

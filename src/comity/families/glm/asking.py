@@ -78,6 +78,11 @@ class Asking(ABC):
             }
         )
 
+    @property
+    def without_sums(self) -> str:
+        """What clients have from which no sums came, in words."""
+        return "the model of a typical client (a site of a federation fits it to its own rows)"
+
     def _evaluation(self, place: int, metric: str, models: Floats, counted: Floats) -> object:
         """Return the question how well some kinds of models (M, 1 + F, d) of a client do, by the parts that count."""
         return Evaluate(self.schema, self.split, metric, models, counted)

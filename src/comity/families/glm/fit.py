@@ -11,7 +11,7 @@ from comity.core.arrays import Booleans, Floats
 from comity.core.kinds import ModelKind
 from comity.core.metrics import METRICS
 from comity.core.names import of_clients
-from comity.core.tasks import BY_EXPANSION, Task
+from comity.core.tasks import BY_EXPANSION
 from comity.deciding.borrow import Borrowed
 from comity.deciding.decision import Decision
 from comity.deciding.searcher import Searcher
@@ -29,6 +29,7 @@ from comity.families.glm.tasks import LINEAR_TASKS
 from comity.families.problem import Problem
 from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
 
+_MAX_SHARE = 0.999  # of a loss that can be expected to be gained: no model is without error
 _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
 
 
@@ -142,7 +143,7 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
     lender, clients = asking.lender, asking.federation.clients
     own = asking.evaluate(of_metric, together)
     metric, kinds = METRICS[of_metric], list(ModelKind)
-    shares = {kind: _shares(decision.gains[kind], decision.alone) for kind in decision.gains}
+    shares = {kind: np.minimum(_shares(gain, decision.alone), _MAX_SHARE) for kind, gain in decision.gains.items()}
     errors_of = {kind: _shares(decision.errors[kind], decision.alone) for kind in decision.errors}
     common_of = _shares(decision.common_error, decision.alone)
     units = np.array([metric.unit(each.values[0]) for each in own.values()])
@@ -182,7 +183,7 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
             np.array([each.gain_errors[kinds.index(ModelKind.COALITION)] for each in evaluations.values()]),
             common_errors,
         ),
-        warnings=_warn_of_no_rows(clients, lender.whole.sums.rows, asking.schema.target.task),
+        warnings=_warn_of_no_rows(clients, lender.whole.sums.rows, asking),
     )
 
 
@@ -269,15 +270,15 @@ def _sharing(decision: Decision) -> dict[ModelKind, Booleans]:
     }
 
 
-def _warn_of_no_rows(clients: Sequence[str], rows: Floats, task: Task) -> tuple[str, ...]:
-    """Return one warning about all clients that brought no rows, or events (N,), if there are any."""
+def _warn_of_no_rows(clients: Sequence[str], rows: Floats, asking: Asking) -> tuple[str, ...]:
+    """Return one warning about all clients that brought no rows (N,), if there are any."""
     without = [client for client, count in zip(clients, rows, strict=True) if not count]
     if not without:
         return ()
+    lacking = LINEAR_TASKS[asking.schema.target.task].without
     warning = (
-        f"no sums came from {of_clients(without)}: {LINEAR_TASKS[task].without}, or too few for their policies; they "
-        "bring nothing to others, are alone, and have the model of a typical client (a site of a federation fits it to "
-        "its own rows)"
+        f"no sums came from {of_clients(without)}: {lacking}, or too few for their policies; they bring nothing to "
+        f"others, are alone, and have {asking.without_sums}"
     )
     return (warning,)
 

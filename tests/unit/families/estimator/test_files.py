@@ -13,11 +13,17 @@ from comity.families.estimator.files import from_file, to_file
 
 pytest.importorskip("sklearn")
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 RNG = np.random.default_rng(0)
@@ -53,12 +59,12 @@ def test_an_estimator_is_the_same_after_reading(estimator: Any) -> None:
 
 
 def test_what_is_not_of_scikit_learn_cannot_be_saved_and_is_named() -> None:
-    with pytest.raises(InputError, match=r"holds .*Foreign, which is not"):
+    with pytest.raises(InputError, match=r"holds .*Foreign, which is not on the list"):
         to_file(Foreign())
 
 
 def test_neighbours_hold_all_rows_and_trees_that_are_not_checked() -> None:
-    with pytest.raises(InputError, match="EuclideanDistance64, which is not"):
+    with pytest.raises(InputError, match="which is not on the list"):
         to_file(KNeighborsRegressor().fit(X, Y))
 
 
@@ -114,14 +120,29 @@ def test_a_tree_that_asks_for_a_feature_that_is_not_there_is_refused(kind: Any) 
         to_file(trained)
 
 
+@pytest.mark.parametrize(("side", "child"), [("left", -2_000_000), ("left", -1), ("right", 0), ("right", 99)])
+def test_a_tree_of_a_forest_with_children_elsewhere_is_refused(side: str, child: int) -> None:
+    trained = DecisionTreeRegressor(max_depth=2).fit(X, Y)
+    getattr(trained.tree_, f"children_{side}")[0] = child
+    with pytest.raises(InputError, match="it was changed"):
+        to_file(trained)
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, SVR])
+def test_what_predicts_by_code_that_trusts_its_input_is_refused(kind: Any) -> None:
+    with pytest.raises(InputError, match="not on the list"):
+        to_file(kind().fit(X, Y))
+
+
 def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Ridge().fit(X, Y)
     monkeypatch.setattr(files, "MAX_SIZE", 100)
     with pytest.raises(InputError, match=r"Ridge has .* bytes as a file; there may be 100"):
         to_file(trained)
+    monkeypatch.undo()
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("schema.json", "0" * 10_000)
-    monkeypatch.setattr(files, "MAX_SIZE", 1_000)
+    monkeypatch.setattr(files, "_MAX_UNPACKED", 1_000)
     with pytest.raises(InputError, match="too large"):
         from_file(bomb.getvalue())
