@@ -58,6 +58,11 @@ class StackView(View):
         """The number of parameters that rows choose: the weights of a stack."""
         return 2 + self.intercepts
 
+    @property
+    def retrained(self) -> bool:
+        """Whether models alone change with the rows by more than their parameters: clients train theirs anew."""
+        return True
+
     @cached_property
     def alone(self) -> Floats:
         """The models alone (N, d): each client's own, scaled and shifted by its own rows; without any, the mean of all.

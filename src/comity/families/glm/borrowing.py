@@ -196,8 +196,19 @@ class Borrowing:
             spread=spread,
             final=((apart @ self.curvature) * apart).sum(axis=2),
             final_spread=self._left_open(self.whole, apart[:, :1])[:, 0, 0],
-            moved=np.stack([self._moved(0), self._moved(self.number)], axis=1),
+            moved=np.stack([self._moved_alone(expected), self._moved(self.number)], axis=1),
         )
+
+    def _moved_alone(self, expected: Sequence[Floats]) -> Floats:
+        """Return the same of the models alone, from their squared distances (N, K) to the common one on each part.
+
+        What a model that is trained anew lacks is taken to fall like one over the rows, of which a part is one in F.
+        """
+        if not self.whole.retrained:
+            return self._moved(0)
+        rows = self.parts.by_part.rows * self.parts.tested
+        far = (np.stack([each[:, 0] for each in expected], axis=1) * rows).sum(axis=1)
+        return np.asarray(far / np.maximum(self.rows, 1.0) / self.parts.count)
 
     def _moved(self, number: int) -> Floats:
         """Return the mean squared distance (N,) from a procedure's models without each part to that of all rows."""

@@ -82,6 +82,11 @@ class PulledView(View):
         """The number of parameters that rows choose."""
         return self.sums.size
 
+    @property
+    def retrained(self) -> bool:
+        """Whether models alone change with the rows by more than their parameters: they do not."""
+        return False
+
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """What the clients have in common."""

@@ -42,6 +42,11 @@ class View(ABC):
 
     @property
     @abstractmethod
+    def retrained(self) -> bool:
+        """Whether models alone change with the rows by more than their parameters: what these weigh is trained anew."""
+
+    @property
+    @abstractmethod
     def alone(self) -> Floats:
         """The models alone (N, d)."""
 
