@@ -49,7 +49,7 @@ _ONLY_WITH = {"worth": ("borrow",)} | dict.fromkeys(
 )
 
 
-_METRIC = f"one of {', '.join(name for names in METRICS_OF.values() for name in names)}, such as sensitivity@0.9"
+_METRIC = f"one of {', '.join(name for names in METRICS_OF.values() for name in names)}, where 0 < S < 1"
 
 
 def _is_metric(value: object) -> bool:

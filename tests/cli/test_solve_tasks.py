@@ -144,7 +144,7 @@ def test_counts_and_survival_are_predicted(comity: Run, tmp_path: Path) -> None:
     found = pd.read_csv(tmp_path / "p.csv")
     assert list(found) == ["client", "prediction", "survival_20", "survival_50"]
     assert found["survival_50"].between(0, 1).all()
-    check_refusal(comity(*predict, "--force", "--at", "20"), "--at and --baseline need each other")
+    check_refusal(comity(*predict, "--force", "--at", "20"), "--at needs --baseline")
     check_refusal(comity(*predict, "--force", "--at", "soon", "--baseline", "table.csv"), "--at is 'soon'")
     frame.drop(columns="died").to_csv(tmp_path / "alive.csv", index=False)
     check_refusal(comity(*predict, "--force", "--at", "20", "--baseline", "alive.csv"), "there is no column 'died'")

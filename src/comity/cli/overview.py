@@ -99,7 +99,8 @@ def _columns(result: Result) -> str:
     better = "higher" if metric.more_is_better else "lower"
     expected = " (expected)" if result.study.borrows else ""
     scores = f"{metric.title} ({metric.meaning}; {better} is better) alone → in the coalition{expected}"
-    return f"{scores}, gain with 95 % interval{', chance of a gain' if result.study.borrows else ''}:"
+    chance = "chance of a gain" if metric.is_loss or metric.is_root else "chance that the model's loss falls"
+    return f"{scores}, gain with 95 % interval{f', {chance}' if result.study.borrows else ''}:"
 
 
 def _clients(result: Result, width: int, room: int) -> list[str]:

@@ -1,5 +1,7 @@
 """``comity predict``: predictions for new rows, each by its client's model."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -77,12 +79,16 @@ def predict(
     from comity.result.client_result import ClientResult
     from comity.result.directory import read_document
     from comity.result.predictions import text_columns
-    from comity.result.survival import predict_survival
+    from comity.result.survival import check_followed, check_times, predict_survival
     from comity.study import Study
 
     if (at is None) != (baseline is None):
-        raise click.UsageError("--at and --baseline need each other: survival follows from rows that were followed.")
+        raise click.UsageError(
+            "--at needs --baseline, a table with times and events such as that of the study; --baseline needs --at."
+        )
     times = _times(at)
+    if at is not None:
+        check_times(times)
     if out != "-":
         if Path(out).is_file() and Path(table).exists() and Path(out).samefile(table):
             raise OutputError(f"{out}: these are the rows to predict; give another file")
@@ -94,8 +100,15 @@ def predict(
     if owner is None and isinstance(result, ClientResult) and column not in rows.columns:
         owner = result.client
     try:
-        followed = None if baseline is None else read_rows(baseline, column, text_columns(result), encoding)
+        followed = None
+        if baseline is not None:
+            with _of_file(baseline):
+                followed = read_rows(baseline, column, text_columns(result), encoding)
+                if result.schema.target.task == "survival":
+                    check_followed(result, followed)
         frame, notes = predict_survival(result, rows, ModelKind(model), owner, followed=followed, at=times)
+    except FormatError:
+        raise
     except comity.InputError as error:
         raise FormatError(f"{table}: {error}") from None
     text = frame.to_csv(index=False, lineterminator="\n")
@@ -106,6 +119,18 @@ def predict(
         write_text(out, text)
         click.echo(f"Written to {out}: {len(frame):,} predictions, by {_MODELS[model]}.")
     return 0
+
+
+@contextmanager
+def _of_file(path: str) -> Iterator[None]:
+    """Say in errors which file they are about."""
+    from comity.errors import FormatError
+
+    try:
+        yield
+    except comity.InputError as error:
+        text = str(error)
+        raise FormatError(text if text.startswith(path) else f"{path}: {text}") from None
 
 
 def _times(text: str | None) -> list[float]:

@@ -74,7 +74,9 @@ def solve(
     if table is None:
         raise click.UsageError("say which table to read: SOURCE, or `source` in a --study file.")
     if "target" not in settings and "event" not in settings:
-        raise click.UsageError("say which column to predict: --target COLUMN.")
+        survival = settings.get("task") == "survival" or "time" in settings
+        which = "holds the event: --event COLUMN" if survival else "to predict: --target COLUMN"
+        raise click.UsageError(f"say which column {which}.")
     study = Study.from_mapping(settings)
     if force and out is None:
         raise click.UsageError("--force needs --out: it replaces an earlier result in DIR.")

@@ -10,6 +10,8 @@ from comity.report.words import MetricFormat, list_names, not_wanted
 # From these probabilities of a gain on, advice begins with these words.
 _ADVICE = {0.9: "Yes", 2 / 3: "Probably", 0.0: "Perhaps"}
 
+_NEGLIGIBLE = 1e-6  # of the value alone: a gain that the proof needs, and nobody would see
+
 
 def who_may_gain(
     standings: Mapping[str, Standing], joined: Sequence[str], mean: Estimate, scores: MetricFormat
@@ -18,7 +20,10 @@ def who_may_gain(
     known = {name: standings[name].gain for name in joined if not math.isnan(standings[name].gain.value)}
     lines = []
     if known:
-        better = sum(scores.is_better(gain) for gain in known.values())
+        better = sum(
+            scores.is_better(gain) and abs(gain.value) > _NEGLIGIBLE * abs(standings[name].alone.value)
+            for name, gain in known.items()
+        )
         gain = f"{scores.metric.title} is expected to improve by {scores.improvement(mean)}"
         who = f"{better:,} of {count(len(standings), 'client')} {'is' if better == 1 else 'are'} expected to gain"
         lines.append(f"On average over all clients, {gain}; {who}.")

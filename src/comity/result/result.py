@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import Tensor, nn
 
+_NEGLIGIBLE = 1e-6  # of the value alone: a gain that the proof needs, and nobody would see
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -113,7 +115,9 @@ class Result:
     @property
     def share_better_off(self) -> float:
         """The share of all clients that are expected to do better in their coalitions than alone."""
-        return sum(gain > 0 for gain in self._gains().values()) / len(self.clients)
+        alone = {client: abs(standing.alone.value) for client, standing in self.utilities.items()}
+        gains = self._gains()
+        return sum(gain > _NEGLIGIBLE * alone[client] for client, gain in gains.items()) / len(self.clients)
 
     @property
     def worst_off(self) -> str | None:

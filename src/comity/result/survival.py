@@ -25,6 +25,22 @@ if TYPE_CHECKING:
     from comity.result.result import Result
 
 
+def check_times(at: Sequence[float]) -> None:
+    """Check the times at which survival is predicted."""
+    if not len(at):
+        raise InputError(f"{mention('at')} has no time; give one, such as 365")
+    if bad := [time for time in at if not (np.isfinite(time) and time > 0)]:
+        raise InputError(f"a time of {mention('at')} is {bad[0]:g}; it must be a finite number of more than 0")
+
+
+def check_followed(result: Result | ClientResult, followed: pd.DataFrame) -> None:
+    """Check that rows from which baseline hazards follow have times and events."""
+    for column in result.schema.target.columns:
+        if column not in followed.columns:
+            raise InputError(f"there is no column {column!r} in the rows of {mention('baseline')}, which were followed")
+    encode_target(followed, result.schema)
+
+
 def predict_survival(
     result: Result | ClientResult,
     rows: pd.DataFrame,
@@ -44,13 +60,11 @@ def predict_survival(
         return predict(result, rows, kind, client)
     if target.task != "survival":
         raise InputError(f"these models predict {target.name!r} and no survival; leave {mention('at')} out")
-    if bad := [time for time in at if not (np.isfinite(time) and time > 0)]:
-        raise InputError(f"a time of {mention('at')} is {bad[0]:g}; it must be more than 0")
+    check_times(at)
+    at = tuple(dict.fromkeys(map(float, at)))
     if followed is None:
         raise InputError(f"survival follows from rows that were followed; give them with {mention('baseline')}")
-    for column in target.columns:
-        if column not in followed.columns:
-            raise InputError(f"there is no column {column!r} in the rows of {mention('baseline')}, which were followed")
+    check_followed(result, followed)
     frame, notes = predict(result, rows, kind, client)
     named = (result.study.client or "client") in followed.columns
     before = predict(result, followed, kind, None if named else client)[0]

@@ -139,7 +139,8 @@ def solve(
             )
         settings["model"] = GIVEN
     if target is None and event is None:
-        raise InputError("say which column to predict: target=")
+        survival = task == "survival" or time is not None
+        raise InputError(f"say which column {'holds the event: event=' if survival else 'to predict: target='}")
     study = Study.from_mapping(settings)
     with progress_bar(progress) as report:
         result = run(open_source(source, study), study, report, estimator=given)

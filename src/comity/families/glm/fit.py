@@ -9,7 +9,7 @@ import numpy as np
 
 from comity.core.arrays import Booleans, Floats
 from comity.core.kinds import ModelKind
-from comity.core.metrics import METRICS
+from comity.core.metrics import METRICS, Metric
 from comity.core.names import of_clients
 from comity.core.tasks import BY_EXPANSION
 from comity.deciding.borrow import Borrowed
@@ -29,6 +29,7 @@ from comity.families.glm.tasks import LINEAR_TASKS
 from comity.families.problem import Problem
 from comity.questions import Evaluate, EvaluateLinear, Evaluation, Split
 
+_MOST_OVER_EXPECTED = 2.0  # of which a measured loss alone is a share that can be gained
 _MAX_SHARE = 0.999  # of a loss that can be expected to be gained: no model is without error
 _MIN_SHARE_EVALUATED = 0.5  # of the rows; a gain that fewer rows evaluate is worth a warning
 
@@ -150,8 +151,11 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
     gained = np.array([each.gains[1] for each in own.values()]) / units
     unsure = np.array([each.gain_errors[1] for each in own.values()]) / np.abs(units)
     slope, slope_error = _slope(gained, unsure, lender.rows, lender.alone_excess, lender.level, metric.slope)
+    of_loss = (metric.is_loss or metric.is_root) and not metric.more_is_better  # gains are shares of what was measured
     if metric.is_loss or metric.is_root:
         slope_error = 0.0
+    bases = _without_outliers(np.array([each.values[0] for each in own.values()]), decision.alone, metric)
+    unsure_base = _beyond_usual(np.array([each.errors[0] for each in own.values()]) / np.abs(bases))
     evaluations, common_errors = {}, np.zeros(len(clients))
     for place, client in enumerate(clients):
         alone, _, pooled = own[client].values
@@ -162,11 +166,12 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
         gains[last], gain_errors[last] = own[client].gains[2], own[client].gain_errors[2]
         for kind, share in shares.items():
             at = kinds.index(kind)
-            gain, by_share = metric.gain_of_share(float(alone), float(share[place]), slope)
+            gain, by_share = metric.gain_of_share(float(bases[place]), float(share[place]), slope)
             values[at] = np.clip(alone + gain, metric.least, metric.most)
             gains[at] = values[at] - alone
             by_slope = abs(float(share[place]) * units[place]) * slope_error
-            gain_errors[at] = np.hypot(by_share * errors_of[kind][place], by_slope)
+            by_base = abs(gain) * unsure_base[place] if of_loss else 0.0
+            gain_errors[at] = np.hypot(np.hypot(by_share * errors_of[kind][place], by_slope), by_base)
             if kind == ModelKind.COALITION and gain_errors[at] > 0:
                 common_errors[place] = np.hypot(by_share * common_of[place], by_slope)
         evaluations[client] = Evaluation(values, errors, gains, gain_errors)
@@ -185,6 +190,41 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
         ),
         warnings=_warn_of_no_rows(clients, lender.whole.sums.rows, asking),
     )
+
+
+def _without_outliers(values: Floats, losses: Floats, metric: Metric) -> Floats:
+    """Return values alone (N,) of which shares are gained: of a loss, no more than twice what is to be expected.
+
+    One held-out part on which a model alone goes astray, as the exponential of counts can, would make a gain look huge.
+
+    Args:
+        values: The metric alone (N,), as measured.
+        losses: The expected losses alone (N,).
+        metric: The metric; what is no loss stays as it is.
+
+    >>> _without_outliers(np.array([2.0, 4.0, 90.0]), np.array([1.0, 2.0, 3.0]), METRICS["log-loss"])
+    array([ 2.,  4., 12.])
+    """
+    if metric.more_is_better or not (metric.is_loss or metric.is_root):
+        return values
+    power = 2 if metric.is_root else 1
+    known = np.isfinite(values) & (losses > 0)
+    if not known.any():
+        return values
+    usual = np.median(values[known] ** power / losses[known])
+    most = (_MOST_OVER_EXPECTED * usual * losses) ** (1 / power)
+    return np.asarray(np.where(known, np.minimum(values, most), values))
+
+
+def _beyond_usual(errors: Floats) -> Floats:
+    """Return by how much relative errors (N,) are larger than that of the median client, as a part of the variance.
+
+    >>> _beyond_usual(np.array([0.3, 0.3, 0.5, np.nan]))
+    array([0. , 0. , 0.4, 0. ])
+    """
+    known = errors[np.isfinite(errors)]
+    usual = np.median(known) if known.size else 0.0
+    return np.asarray(np.sqrt(np.clip(np.nan_to_num(errors) ** 2 - usual**2, 0.0, 1.0)))
 
 
 def _error_of_mean(errors: Floats, common: Floats) -> float:
