@@ -66,7 +66,7 @@ def test_what_cannot_be_known_is_missing_and_said(result: comity.Result, rows: p
     ("options", "message"),
     [
         ({"at": (20,)}, "survival follows from rows that were followed; give them with baseline"),
-        ({"at": (0,), "baseline": "rows"}, "a time of at is 0; it must be more than 0"),
+        ({"at": (0,), "baseline": "rows"}, "a time of at is 0; it must be a finite number of more than 0"),
         ({"at": (20,), "baseline": "untimed"}, "there is no column 'days' in the rows of baseline"),
     ],
 )

@@ -155,7 +155,7 @@ def evaluate_expected(asking: Asking, of_metric: str, decision: Borrowed) -> Eva
     if metric.is_loss or metric.is_root:
         slope_error = 0.0
     bases = _without_outliers(np.array([each.values[0] for each in own.values()]), decision.alone, metric)
-    unsure_base = _beyond_usual(np.array([each.errors[0] for each in own.values()]) / np.abs(bases))
+    unsure_base = _beyond_usual(np.array([each.errors[0] for each in own.values()]), bases)
     evaluations, common_errors = {}, np.zeros(len(clients))
     for place, client in enumerate(clients):
         alone, _, pooled = own[client].values
@@ -216,15 +216,16 @@ def _without_outliers(values: Floats, losses: Floats, metric: Metric) -> Floats:
     return np.asarray(np.where(known, np.minimum(values, most), values))
 
 
-def _beyond_usual(errors: Floats) -> Floats:
-    """Return by how much relative errors (N,) are larger than that of the median client, as a part of the variance.
+def _beyond_usual(errors: Floats, values: Floats) -> Floats:
+    """Return by how much errors relative to values (N,) exceed that of the median client, as a part of the variance.
 
-    >>> _beyond_usual(np.array([0.3, 0.3, 0.5, np.nan]))
-    array([0. , 0. , 0.4, 0. ])
+    >>> _beyond_usual(np.array([0.6, 0.6, 1.0, np.nan, 1.0]), np.array([2.0, 2.0, 2.0, 2.0, 0.0]))
+    array([0. , 0. , 0.4, 0. , 0. ])
     """
-    known = errors[np.isfinite(errors)]
+    relative = np.divide(errors, np.abs(values), out=np.zeros(errors.size), where=np.abs(values) > 0)
+    known = relative[np.isfinite(errors) & (np.abs(values) > 0)]
     usual = np.median(known) if known.size else 0.0
-    return np.asarray(np.sqrt(np.clip(np.nan_to_num(errors) ** 2 - usual**2, 0.0, 1.0)))
+    return np.asarray(np.sqrt(np.clip(np.nan_to_num(relative) ** 2 - usual**2, 0.0, 1.0)))
 
 
 def _error_of_mean(errors: Floats, common: Floats) -> float:
