@@ -25,7 +25,7 @@ MARKER = "result.json"
 MODELS, NETWORKS = "models.npz", "models.safetensors"  # of 64 bits, and of 32
 REPORT, EQUILIBRIUM = "report.html", "equilibrium.json"
 FILES = (MARKER, MODELS, NETWORKS, REPORT)
-FORMAT = 2
+FORMAT = 3
 _JOINED = ("files", "sizes")  # the arrays of what clients trained, if models are weights of these
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
