@@ -1,4 +1,4 @@
-"""A client's own models, and the scores of all clients' models on its rows, which stacks weigh."""
+"""A client's own models, and the scores of all clients' models on its rows: the design matrix of stacks."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _unpacked_size(file: bytes) -> int:
 
 
 def _check_trees(value: object, features: int = _NO_LIMIT, seen: set[int] | None = None) -> None:
-    """Check all trees in an estimator of so many features, however deep, and that nothing is kept in a directory."""
+    """Check all trees in an estimator that takes `features` columns, and that it keeps nothing in a directory."""
     seen = set() if seen is None else seen
     if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type(None)):
         return

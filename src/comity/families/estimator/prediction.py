@@ -29,7 +29,7 @@ Trained = tuple[Any, int]
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Use one thread, and keep back warnings, such as that an optimiser could do with more steps."""
+    """Use one thread, and suppress warnings, such as that an optimiser could do with more steps."""
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         yield
