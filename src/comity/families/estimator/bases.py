@@ -63,7 +63,7 @@ def _train(estimator: Any, rows: Encoded, chosen: Booleans, owner: str) -> Train
 class Bases:
     """The scores of all models on the n rows of a client: of others (n, N, O), and its own without each part (F, n, O).
 
-    `others` has at the client's own place its model of all rows.
+    `others` has its model of all rows too, at its own `place`; no stack is judged by that.
     """
 
     others: Floats
@@ -77,9 +77,8 @@ class Bases:
         if key not in rows.learners:
             here, classes = rows.encoded(question.schema), len(question.schema.target.classes)
             features = here.features[:, :-1]
-            whole, *parts = own_models(rows, question)
+            parts = own_models(rows, question)[1:]
             members = unpacked(question.models, question.sizes)
-            members[question.own] = whole
             with quietly():
                 others = [scores(each, features, classes) for each in members]
                 own = [scores(each, features, classes) for each in parts]

@@ -124,3 +124,25 @@ def test_what_is_left_open_is_a_covariance() -> None:
     assert np.linalg.eigvalsh(found).min() > -1e-12
     few = view.spread(ANYBODY, apart[2:3], (apart @ curvature)[2:3], np.array([2]))
     np.testing.assert_allclose(few, found[2:3])
+
+
+def test_shares_are_sizes_of_weights_also_of_one_that_is_negative() -> None:
+    scores, target = predictions(4, rows=400)
+    view = StackView(sums_of(np.where(np.arange(5) == 0, -1, 1) * scores, target), 1, None)
+    members = sparse.csr_array(np.ones((1, 5)))
+    model = view.personal(ANYBODY, np.array([0]), members)[0]
+    assert model[0] < 0
+    np.testing.assert_allclose(view.shares(ANYBODY, np.array([0]), members)[0], np.abs(model[:5]))
+
+
+def test_weights_are_learned_again_when_the_nearest_are_found_again() -> None:
+    scores, target = predictions(6)
+    nearest = Procedure(2, pulls=(1.0,), weights=(1.0,))
+    view, fresh = (StackView(sums_of(scores, target), 1, None) for _ in range(2))
+    view.order = view.order[:, ::-1].copy()  # the farthest first, until they are found again
+    far = view.models(nearest)
+    fresh.order = view._nearest(far)
+    view.order = fresh.order
+    view._forget()
+    np.testing.assert_array_equal(view.models(nearest), fresh.models(nearest))
+    assert not np.allclose(far, fresh.models(nearest))
